@@ -1,0 +1,38 @@
+"""Every test runs on the emulated device unless SIMT says otherwise, and takes its random inputs from one seed.
+
+The seed is random for each run unless SEED is set; the header and the failures of tests that used it print it.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+
+import pytest
+
+import simt
+
+SEED = int(os.environ["SEED"]) if os.environ.get("SEED") else secrets.randbits(32)
+
+
+def pytest_configure() -> None:
+    simt.enable("auto" if os.environ.get("SIMT") else "force", quiet=True)
+
+
+def pytest_report_header() -> list[str]:
+    return [f"device: {simt.backend()}", f"seed: {SEED} (repeat with SEED={SEED})"]
+
+
+@pytest.fixture
+def seed() -> int:
+    """Seed for this run's random inputs."""
+    return SEED
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    if report.failed and "seed" in getattr(item, "fixturenames", ()):
+        report.sections.append(("seed", f"repeat with SEED={SEED}"))
+    return report
