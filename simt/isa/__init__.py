@@ -1,0 +1,17 @@
+"""The instruction table: one row per PTX instruction, found by opcode."""
+# Each of these registers its rows.
+from simt.isa import (  # noqa: F401  each registers its rows
+    approx,
+    bfloat,
+    bits,
+    compare,
+    convert,
+    floating,
+    integer,
+    logic,
+    memory,
+    warp,
+)
+from simt.isa.table import ROWS, Form, Row, Unsupported, bits_of, expand, find, register
+
+__all__ = ["ROWS", "Form", "Row", "Unsupported", "bits_of", "expand", "find", "register"]
