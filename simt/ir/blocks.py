@@ -1,0 +1,255 @@
+"""PTX statements -> basic blocks.
+
+A block ends in one terminator: a jump, a two-way branch, a return, or a barrier (a warp is suspended there).
+Guarded returns and barriers become branches around a block of their own, so a guard is left only on instructions that
+act lane by lane.
+"""
+from __future__ import annotations
+
+import dataclasses
+
+from simt.isa.table import Unsupported, find
+from simt.ptx.statements import Address, Function, Imm, Instruction, Label, Operand, Pair, Reg, SourceLine, Symbol, Vector
+
+RETURNS = ("ret", "exit")
+BARRIERS = ("bar", "barrier")
+NO_RESULT = frozenset({"st", "red", "membar", "fence", "nanosleep", "prefetch", "prefetchu", "pmevent", "trap", "brkpt",
+                       "discard", "applypriority"})
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Node:
+    """One instruction. After SSA, ``results`` and every register in ``operands`` are SSA names."""
+
+    opcode: str
+    results: list[str]
+    operands: list[Operand]
+    guard: str | None
+    negated: bool
+    line: int
+    source: SourceLine | None
+    inlined: tuple[SourceLine, ...]
+    row: object = None
+    form: object = None
+    previous: dict[str, str | None] = dataclasses.field(default_factory=dict)  # result -> its value before a guarded write
+
+    @property
+    def base(self) -> str:
+        return self.opcode.split(".", 1)[0]
+
+    def uses(self) -> list[str]:
+        """Registers read, the guard included."""
+        names = [name for operand in self.operands for name in registers(operand)]
+        if self.guard:
+            names.append(self.guard)
+        return names + [name for name in self.previous.values() if name]
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Phi:
+    result: str
+    incoming: dict[Block, str | None]
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Block:
+    """Nodes, then a terminator. ``successors`` of a branch are (taken, not taken)."""
+
+    name: str
+    nodes: list[Node] = dataclasses.field(default_factory=list)
+    terminator: Node | None = None
+    successors: list[Block] = dataclasses.field(default_factory=list)
+    predecessors: list[Block] = dataclasses.field(default_factory=list)
+    phis: list[Phi] = dataclasses.field(default_factory=list)
+    position: int = -1
+
+    @property
+    def ends_in_return(self) -> bool:
+        return not self.successors
+
+    @property
+    def is_exit(self) -> bool:
+        """Nothing but a return: lanes that branch here simply end."""
+        return self.ends_in_return and not self.nodes and (self.terminator is None or self.terminator.base in RETURNS)
+
+    @property
+    def barrier(self) -> Node | None:
+        node = self.terminator
+        return node if node is not None and node.base in BARRIERS else None
+
+    @property
+    def branch(self) -> Node | None:
+        node = self.terminator
+        return node if node is not None and len(self.successors) == 2 else None
+
+    def __repr__(self) -> str:
+        return f"<Block {self.name}>"
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Graph:
+    """The control-flow graph of one kernel: reachable blocks in the order of the text, entry first."""
+
+    function: Function
+    blocks: list[Block]
+
+    @property
+    def entry(self) -> Block:
+        return self.blocks[0]
+
+    def register_type(self, name: str) -> str:
+        """PTX type of a register or of an SSA name ("%rd4.2")."""
+        if name.startswith("%cc"):
+            return "pred"
+        return self.function.register_type(name.split(".", 1)[0])
+
+
+def registers(operand: Operand) -> list[str]:
+    """Names of the ordinary registers in an operand (special registers have an axis or are not declared)."""
+    if isinstance(operand, Reg):
+        return [operand.name] if is_register(operand.name) else []
+    if isinstance(operand, Address):
+        return registers(operand.base)
+    if isinstance(operand, Vector):
+        return [name for item in operand.items for name in registers(item)]
+    if isinstance(operand, Pair):
+        return registers(operand.first) + registers(operand.second)
+    return []
+
+
+SPECIAL = frozenset({
+    *(f"%{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid",
+                                     "cluster_nctaid") for axis in "xyz"),
+    "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%gridid", "%clock", "%clock64", "%clock_hi", "%globaltimer",
+    "%globaltimer_lo", "%globaltimer_hi", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt",
+    "%dynamic_smem_size", "%total_smem_size",
+})
+
+
+def is_register(name: str) -> bool:
+    return name.startswith("%") and name not in SPECIAL
+
+
+def build(function: Function) -> Graph:
+    """Split a kernel's body into blocks and connect them. Raises Unsupported for an opcode without a row."""
+    return _Splitter(function).run()
+
+
+class _Splitter:
+    def __init__(self, function: Function):
+        self.function = function
+        self.blocks = [Block("entry")]
+        self.targets: dict[int, str] = {}       # index of a block that ends in a branch -> label
+        self.labels: dict[str, Block] = {}
+        self.serial = 0
+
+    def run(self) -> Graph:
+        for statement in self.function.body or ():
+            if isinstance(statement, Label):
+                self.labels[statement.name] = self.start(statement.name)
+            else:
+                self.add(statement)
+        self.connect()
+        return Graph(self.function, reachable(self.blocks))
+
+    def start(self, name: str = "") -> Block:
+        self.serial += 1
+        self.blocks.append(Block(name or f"block{self.serial}"))
+        return self.blocks[-1]
+
+    def add(self, statement: Instruction) -> None:
+        node = make_node(statement)
+        block = self.blocks[-1]
+        if block.terminator is not None:
+            block = self.start()
+        if node.base == "bra":
+            block.terminator = node
+        elif node.base in RETURNS or node.base in BARRIERS:
+            if node.guard:
+                block = self.around(block, node)
+            block.terminator = node
+        else:
+            block.nodes.append(node)
+
+    def around(self, block: Block, node: Node) -> Block:
+        """Turn ``@p ret`` into a branch over a block that returns: ``@!p bra after``."""
+        inner = self.start()
+        skip = f"after.{self.serial}"
+        block.terminator = dataclasses.replace(node, opcode="bra", results=[], operands=[Symbol(skip)],
+                                               negated=not node.negated)
+        node.guard, node.negated = None, False
+        self.labels[skip] = Block(skip)
+        self.blocks.append(self.labels[skip])
+        return inner
+
+    def connect(self) -> None:
+        for block, following in zip(self.blocks, [*self.blocks[1:], None], strict=True):
+            node = block.terminator
+            if node is None or node.base in BARRIERS:
+                block.successors = [following] if following else []
+            elif node.base == "bra":
+                self.connect_branch(block, node, following)
+        for block in self.blocks:
+            for successor in block.successors:
+                successor.predecessors.append(block)
+
+    def connect_branch(self, block: Block, node: Node, following: Block | None) -> None:
+        label = node.operands[0].name
+        if label not in self.labels:
+            raise Unsupported(f"a branch to the unknown label {label}", node.line)
+        target = self.labels[label]
+        node.operands = []
+        if node.guard is None or target is following:
+            node.guard = None
+            block.successors = [target]
+        else:
+            block.successors = [target, following]
+
+
+def make_node(statement: Instruction) -> Node:
+    """Tell results from operands, and attach the instruction's row."""
+    node = Node(statement.opcode, [], list(statement.operands), statement.guard, statement.negated, statement.line,
+                statement.source, statement.inlined)
+    base = node.base
+    if base == "bra" or base in RETURNS:
+        return node
+    where = f"{statement.source.file}:{statement.source.line}" if statement.source else ""
+    node.row, node.form = find(statement.opcode, statement.line, where)
+    if base not in NO_RESULT and has_result(node):
+        node.results = result_names(node.operands.pop(0))
+    carry = getattr(node.row, "carry", "").split()
+    if "in" in carry:
+        node.operands.append(Reg("%cc"))
+    if "out" in carry:
+        node.results.append("%cc")
+    return node
+
+
+def has_result(node: Node) -> bool:
+    return node.base not in BARRIERS or ".red." in node.opcode
+
+
+def result_names(operand: Operand) -> list[str]:
+    if isinstance(operand, Reg):
+        return [operand.name]
+    if isinstance(operand, Pair):
+        return [operand.first.name, operand.second.name]
+    if isinstance(operand, Vector):
+        return [item.name for item in operand.items]
+    raise Unsupported(f"a result operand {operand}")
+
+
+def reachable(blocks: list[Block]) -> list[Block]:
+    seen, work = set(), [blocks[0]]
+    while work:
+        block = work.pop()
+        if id(block) not in seen:
+            seen.add(id(block))
+            work.extend(block.successors)
+    kept = [block for block in blocks if id(block) in seen]
+    for block in kept:
+        block.predecessors = [p for p in block.predecessors if id(p) in seen]
+    return kept
+
+
+__all__ = ["SPECIAL", "Block", "Graph", "Imm", "Node", "Phi", "build", "is_register", "registers"]

@@ -1,0 +1,292 @@
+"""Which branches split a warp, what that does to the shapes of values, and which blocks can be pending when.
+
+Divergence reaches values in two ways. Where lanes that went different ways meet, phis vary. Where a loop is left by some
+lanes before others (temporal divergence), a value defined inside and used outside comes from different iterations; its
+definition then writes only the active lanes.
+"""
+from __future__ import annotations
+
+import dataclasses
+
+from simt.ir.blocks import SPECIAL, Block, Graph, Node
+from simt.ir.known import Known, pattern_shape, thread_count, thread_index
+from simt.ir.order import Loop, Order
+from simt.ir.ranges import Ranges
+from simt.ir.shapes import UNIFORM, VARYING, WARP, Shape, elementwise, meet
+from simt.ir.ssa import Values
+from simt.isa.table import bits_of
+from simt.ptx.statements import Address, Operand, Reg, Vector
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Shapes:
+    """The result of the analysis.
+
+    of_value:  SSA name -> Shape
+    divergent: blocks whose branch may split the warp
+    masked:    SSA names whose definition writes active lanes only (temporal divergence)
+    pending:   block -> blocks that may hold waiting lanes while it runs (itself not included)
+    shared:    blocks that may run while other lanes of the warp wait, at a block or parked at a barrier: writes need a mask
+    """
+
+    of_value: dict[str, Shape]
+    divergent: set[Block]
+    masked: set[str]
+    pending: dict[Block, set[Block]]
+    shared: set[Block]
+    block_shape: tuple[int, int, int]
+
+    def of(self, operand: Operand) -> Shape:
+        if isinstance(operand, Reg):
+            if operand.name in self.of_value:
+                return self.of_value[operand.name]
+            return special_shape(operand.name, self.block_shape) if operand.name in SPECIAL else UNIFORM
+        if isinstance(operand, Address):
+            return self.of(operand.base)
+        if isinstance(operand, Vector):
+            found = UNIFORM
+            for item in operand.items:
+                found = meet(found, self.of(item))
+            return found
+        return UNIFORM
+
+
+def analyse(graph: Graph, order: Order, values: Values, ranges: Ranges, known: Known) -> Shapes:
+    block_shape = known.block_shape
+    analysis = _Analysis(graph, order, values, ranges, known)
+    while True:
+        analysis.solve()
+        pending = pending_blocks(order, analysis.divergent)
+        kept = kept_across_barriers(order, values, pending)
+        if kept <= analysis.masked:
+            break
+        analysis.masked |= kept
+    shared = {block for block, waiting in pending.items() if waiting} | beside_parked(order, pending)
+    of_value = {name: analysis.known.get(name) or UNIFORM for name in values.block}
+    return Shapes(of_value, analysis.divergent, analysis.masked, pending, shared, block_shape)
+
+
+def special_shape(name: str, block_shape: tuple[int, int, int]) -> Shape:
+    """Shape of a special register."""
+    if name == "%laneid":
+        return Shape(1, tuple(range(WARP)))
+    stem, _, axis = name[1:].partition(".")
+    if stem == "tid":
+        return thread_shape(block_shape, axis)
+    return VARYING if stem.startswith("lanemask") else UNIFORM
+
+
+def thread_shape(block_shape: tuple[int, int, int], axis: str) -> Shape:
+    count = thread_count(block_shape)
+    values = tuple(thread_index(block_shape, axis, linear) for linear in range(-(-count // WARP) * WARP))
+    return pattern_shape(values, count, 32)
+
+
+WARP_SHAPES = {
+    "varying": lambda operands: VARYING,
+    "uniform": lambda operands: UNIFORM,
+    "copy": lambda operands: operands[0],
+    "address": lambda operands: Shape(operands[0].bases) if operands[0].flat else VARYING,
+}
+
+
+class _Analysis:
+    def __init__(self, graph: Graph, order: Order, values: Values, ranges: Ranges, known: Known):
+        self.graph, self.order, self.values, self.ranges = graph, order, values, ranges
+        self.block_shape = known.block_shape
+        self.known_shapes = {name: known.shape(name) for name in known.values}
+        self.known: dict[str, Shape] = {}
+        self.divergent: set[Block] = set()
+        self.masked: set[str] = set()
+        self.split_phis: set[str] = set()
+
+    def solve(self) -> None:
+        """Optimistic iteration: shapes only ever get less precise."""
+        changed = True
+        while changed:
+            changed = False
+            for block in self.order.blocks:
+                for phi in block.phis:
+                    changed |= self.lower(phi.result, self.phi_shape(phi))
+                for node in block.nodes:
+                    changed |= self.visit(node)
+                if block.terminator is not None and block.barrier is not None:
+                    changed |= self.visit(block.terminator)
+                changed |= self.check_branch(block)
+
+    def lower(self, name: str, shape: Shape | None) -> bool:
+        if name in self.masked or name in self.split_phis:
+            shape = VARYING
+        old = self.known.get(name)
+        new = meet(old, shape)
+        if new == old:
+            return False
+        self.known[name] = new
+        return True
+
+    def phi_shape(self, phi) -> Shape | None:
+        found = None
+        for name in phi.incoming.values():
+            if name is not None:
+                found = meet(found, self.known.get(name))
+        return found
+
+    def of(self, operand: Operand) -> Shape | None:
+        """None while unknown."""
+        if isinstance(operand, Reg):
+            if operand.name in SPECIAL:
+                return special_shape(operand.name, self.block_shape)
+            return self.known.get(operand.name) if operand.name in self.values.block else UNIFORM
+        if isinstance(operand, Address):
+            return self.of(operand.base)
+        if isinstance(operand, Vector):
+            shapes = [self.of(item) for item in operand.items]
+            if None in shapes:
+                return None
+            found = UNIFORM
+            for shape in shapes:
+                found = meet(found, shape)
+            return found
+        return UNIFORM
+
+    def visit(self, node: Node) -> bool:
+        if not node.results:
+            return False
+        operands = [self.of(operand) for operand in node.operands]
+        if None in operands:
+            return False
+        shapes = self.result_shapes(node, operands)
+        if node.guard:
+            shapes = [self.guarded(node, name, shape) for name, shape in zip(node.results, shapes, strict=True)]
+        changed = False
+        for name, shape in zip(node.results, shapes, strict=True):
+            if name in self.values.block:
+                changed |= self.lower(name, shape)
+        return changed
+
+    def result_shapes(self, node: Node, operands: list[Shape]) -> list[Shape]:
+        row = node.row
+        if row.level == "warp":
+            return [WARP_SHAPES[row.shape](operands)] * len(node.results)
+        if len(node.results) == 1 and self.ranges.fixed(node.results[0]) is not None:
+            return [UNIFORM]
+        if node.results[0] in self.known_shapes:
+            return [self.known_shapes[node.results[0]]]
+        types = row.result_types(node.form)[: len(node.results)]
+        return [elementwise(node, operands, self.ranges, bits_of(ptx_type)) for ptx_type in types]
+
+    def guarded(self, node: Node, name: str, shape: Shape) -> Shape | None:
+        """A guarded write: the new value in some lanes, the old one in the others."""
+        guard = self.known.get(node.guard, UNIFORM)
+        previous = node.previous.get(name)
+        joined = meet(shape, self.known.get(previous) if previous else None)
+        if not guard.bases or not joined.flat:
+            return VARYING
+        return Shape(max(guard.bases, joined.bases))
+
+    def check_branch(self, block: Block) -> bool:
+        node = block.branch
+        if node is None or block in self.divergent:
+            return False
+        guard = self.known.get(node.guard)
+        if guard is None or guard == UNIFORM:
+            return False
+        self.divergent.add(block)
+        self.split(block.successors, self.order.ipdom[block])
+        for loop in self.order.loops:
+            if block in loop.blocks and self.order.ipdom[block] not in loop.blocks:
+                self.leave(loop, block)
+        return True
+
+    def split(self, starts: list[Block], end: Block | None) -> None:
+        """Mark the phis where lanes that began in different ``starts`` meet, up to ``end``."""
+        label = {start: start for start in starts}
+        work = {start for start in starts if start is not end}
+        joins = {end} if end is not None else set()
+        while work:
+            block = min(work, key=lambda b: b.position)
+            work.discard(block)
+            for successor in block.successors:
+                known = label.get(successor)
+                if known is None:
+                    label[successor] = label[block]
+                elif known is not label[block] and successor not in joins:
+                    joins.add(successor)
+                    label[successor] = successor
+                else:
+                    continue
+                if successor is not end and successor.position > block.position:
+                    work.add(successor)
+        for block in joins:
+            self.split_phis.update(phi.result for phi in block.phis)
+
+    def leave(self, loop: Loop, block: Block) -> None:
+        """Lanes leave this loop in different iterations."""
+        self.split(loop.exits, self.order.ipdom[block])
+        for target in loop.exits:
+            outside = set(self.values.live_in[target])
+            for phi in target.phis:
+                outside |= {name for source, name in phi.incoming.items() if source in loop.blocks and name}
+                if len(phi.incoming) > 1:
+                    self.split_phis.add(phi.result)
+            self.masked |= {name for name in outside if self.values.block.get(name) in loop.blocks}
+
+
+def pending_blocks(order: Order, divergent: set[Block]) -> dict[Block, set[Block]]:
+    """For each block, the blocks that can hold waiting lanes while it runs: a fixed point over the ways through the order."""
+    pending: dict[Block, set[Block]] = {order.blocks[0]: set()}
+    work = [order.blocks[0]]
+    while work:
+        block = work.pop()
+        for target, others in ways_on(block, pending[block], divergent):
+            if target not in pending or not others <= pending[target]:
+                pending[target] = pending.get(target, set()) | others
+                work.append(target)
+    return pending
+
+
+def ways_on(block: Block, waiting: set[Block], divergent: set[Block]) -> list[tuple[Block, set[Block]]]:
+    """(block that may run next, blocks that then still hold waiting lanes)."""
+    if block.barrier is not None:           # the lanes are parked until no other lane waits; then they go on alone
+        resumed = [(successor, set()) for successor in block.successors if not successor.is_exit]
+        return resumed + [(target, later(waiting, target)) for target in waiting]
+    if block in divergent or not block.successors:
+        after = waiting | {s for s in block.successors if not s.is_exit}
+        return [(target, later(after, target)) for target in after]
+    found = []
+    for successor in block.successors:
+        if successor.is_exit:
+            found += [(target, later(waiting, target)) for target in waiting]
+        else:
+            after = waiting | {successor}
+            found += [(target, later(after, target)) for target in after if target.position <= successor.position]
+    return found
+
+
+def later(blocks: set[Block], target: Block) -> set[Block]:
+    return {block for block in blocks if block.position > target.position}
+
+
+def kept_across_barriers(order: Order, values: Values, pending: dict[Block, set[Block]]) -> set[str]:
+    """Values that lanes parked at a barrier need later, while other lanes of their warp run on: never overwritten whole."""
+    kept: set[str] = set()
+    for block in order.blocks:
+        if block.barrier is not None and pending.get(block):
+            for successor in block.successors:
+                kept |= {name for name in values.live_in[successor] if name in values.block}
+                kept |= {phi.incoming[block] for phi in successor.phis if phi.incoming.get(block)}
+    return kept
+
+
+def beside_parked(order: Order, pending: dict[Block, set[Block]]) -> set[Block]:
+    """Blocks that can run while lanes of the same warp are parked at a barrier."""
+    found: set[Block] = set()
+    for block in order.blocks:
+        if block.barrier is not None:
+            work = list(pending.get(block, ()))
+            while work:
+                inner = work.pop()
+                if inner not in found:
+                    found.add(inner)
+                    work.extend(inner.successors)
+    return found

@@ -1,0 +1,97 @@
+"""Machine code kept on disk, so that a kernel compiles once per computer and not once per process.
+
+The name of an entry is a hash of everything its code depends on: the whole LLVM IR, LLVM's version, the processor and its
+features. An entry carries a checksum; a damaged or foreign one is ignored and written again. The folder is private to the
+user, since what lies in it is executed. SIMT_CACHE=off switches it off, SIMT_CACHE_DIR moves it.
+"""
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+import llvmlite.binding as llvm
+
+MAGIC = b"simt object 1\n"
+DIGEST_BYTES = 32
+LIMIT_BYTES = 256 << 20         # the folder is trimmed to half of this once it grows beyond
+
+
+def folder() -> Path | None:
+    """The cache folder, made if missing; None where there is no private place to write, or the cache is off."""
+    if os.environ.get("SIMT_CACHE", "").lower() in ("off", "0", "no"):
+        return None
+    for candidate in candidates():
+        try:
+            candidate.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError:
+            continue
+        if is_private(candidate):
+            return candidate
+    return None
+
+
+def candidates() -> list[Path]:
+    if chosen := os.environ.get("SIMT_CACHE_DIR"):
+        return [Path(chosen)]
+    home = os.environ.get("XDG_CACHE_HOME") or (Path(os.environ["HOME"]) / ".cache" if os.environ.get("HOME") else None)
+    temporary = Path(tempfile.gettempdir()) / f"simt-cache-{os.getuid()}"
+    return [Path(home) / "simt", temporary] if home else [temporary]
+
+
+def is_private(path: Path) -> bool:
+    """Ours, a real folder, writable by nobody else."""
+    facts = path.lstat()
+    return stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid() and not facts.st_mode & 0o022 \
+        and os.access(path, os.W_OK)
+
+
+def name_of(text: str) -> str:
+    machine = f"{llvm.llvm_version_info} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}\n"
+    return hashlib.sha256(machine.encode() + text.encode()).hexdigest() + ".o"
+
+
+def load(text: str) -> bytes | None:
+    """The object code for this IR, if it is kept and sound."""
+    place = folder()
+    if place is None:
+        return None
+    path = place / name_of(text)
+    try:
+        raw = path.read_bytes()
+        os.utime(path)
+    except OSError:
+        return None
+    body = raw[len(MAGIC) + DIGEST_BYTES:]
+    sound = raw.startswith(MAGIC) and hashlib.sha256(body).digest() == raw[len(MAGIC):len(MAGIC) + DIGEST_BYTES]
+    return body if sound else None
+
+
+def save(text: str, code: bytes) -> None:
+    """Keep object code; a full or read-only disk is no error. The entry appears whole or not at all."""
+    place = folder()
+    if place is None:
+        return
+    try:
+        handle, temporary = tempfile.mkstemp(dir=place)
+        with os.fdopen(handle, "wb") as file:
+            file.write(MAGIC + hashlib.sha256(code).digest() + code)
+        os.replace(temporary, place / name_of(text))
+        trim(place)
+    except OSError:
+        return
+
+
+def trim(place: Path) -> None:
+    """Drop the entries used longest ago once the folder is too large."""
+    entries = [(entry.stat().st_mtime, entry.stat().st_size, entry.path) for entry in os.scandir(place) if entry.is_file()]
+    total = sum(size for _, size, _ in entries)
+    if total <= LIMIT_BYTES:
+        return
+    for _, size, path in sorted(entries):
+        os.unlink(path)
+        total -= size
+        if total <= LIMIT_BYTES // 2:
+            return

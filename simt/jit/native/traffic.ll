@@ -1,0 +1,66 @@
+; i32 simt_new_sectors(context, addresses, mask, kind): sectors that this block touches for the first time.
+; A set of sectors per worker: ``sector_capacity`` (a power of two) pairs of (key, owner). A key is the sector's number with
+; the kind of access in its lowest bit; the owner is the number of the block plus one, so a new block finds the set empty.
+; A full neighbourhood (64 probes) counts as new.
+define i32 @simt_new_sectors(ptr %context, ptr %addresses, i32 %mask, i64 %kind) {
+entry:
+  @load %table sector_set ptr
+  @load %capacity sector_capacity i64
+  @load %block block i64
+  %owner = add i64 %block, 1
+  %wrap = sub i64 %capacity, 1
+  br label %lanes
+lanes:
+  %rest = phi i32 [ %mask, %entry ], [ %rest.next, %next ]
+  %count = phi i32 [ 0, %entry ], [ %count.next, %next ]
+  %before = phi i64 [ -1, %entry ], [ %key, %next ]
+  %some = icmp ne i32 %rest, 0
+  br i1 %some, label %lane, label %done
+lane:
+  %number = call i32 @llvm.cttz.i32(i32 %rest, i1 true)
+  %less = sub i32 %rest, 1
+  %rest.next = and i32 %rest, %less
+  %at = getelementptr i64, ptr %addresses, i32 %number
+  %address = load i64, ptr %at
+  %sector = lshr i64 %address, 5
+  %twice = shl i64 %sector, 1
+  %key = or i64 %twice, %kind
+  %repeat = icmp eq i64 %key, %before
+  br i1 %repeat, label %next, label %hash
+hash:
+  %spread = mul i64 %key, -7046029254386353131
+  %start = lshr i64 %spread, 32
+  br label %probe
+probe:
+  %k = phi i64 [ 0, %hash ], [ %k.next, %collide ]
+  %place0 = add i64 %start, %k
+  %place = and i64 %place0, %wrap
+  %pair = shl i64 %place, 1
+  %key.at = getelementptr i64, ptr %table, i64 %pair
+  %owner.at = getelementptr i64, ptr %key.at, i64 1
+  %old.owner = load i64, ptr %owner.at
+  %ours = icmp eq i64 %old.owner, %owner
+  br i1 %ours, label %compare, label %insert
+compare:
+  %old.key = load i64, ptr %key.at
+  %same = icmp eq i64 %old.key, %key
+  br i1 %same, label %next, label %collide
+collide:
+  %k.next = add i64 %k, 1
+  %far = icmp uge i64 %k.next, 64
+  br i1 %far, label %full, label %probe
+insert:
+  store i64 %key, ptr %key.at
+  store i64 %owner, ptr %owner.at
+  br label %new
+full:
+  br label %new
+new:
+  %more = add i32 %count, 1
+  br label %next
+next:
+  %count.next = phi i32 [ %count, %lane ], [ %count, %compare ], [ %more, %new ]
+  br label %lanes
+done:
+  ret i32 %count
+}

@@ -1,0 +1,76 @@
+"""Names of the counters. Every value is an integer, a total over the launch.
+
+Nsight Compute's own metric names stand where the definition is the same; ``ptx__`` counts executed PTX instructions,
+``simt__`` is ours.
+"""
+from __future__ import annotations
+
+INSTRUCTIONS = "ptx__inst_executed"
+"""Warp-level PTX instructions."""
+THREAD_INSTRUCTIONS = "ptx__thread_inst_executed"
+"""The same, times the lanes that were active and guarded on."""
+
+KINDS = (
+    "fp32", "fp64", "fp16",
+    "int", "imul",  # imul: integer multiply, multiply-add, dp4a
+    "logic",  # and, or, shift, select, compare, mov
+    "sfu", "convert",
+    "load_global", "store_global", "load_shared", "store_shared", "load_local", "store_local",
+    "load_param",  # parameters and constants
+    "atomic",
+    "warp",  # shuffle, vote, match, redux
+    "barrier", "branch", "other",
+)
+
+FLOPS_FP32 = "simt__flops_fp32"
+"""Per-lane floating-point operations; a fused multiply-add counts two."""
+FLOPS_FP64 = "simt__flops_fp64"
+FLOPS_FP16 = "simt__flops_fp16"
+
+GLOBAL_REQUESTS_LD = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
+GLOBAL_REQUESTS_ST = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"
+GLOBAL_SECTORS_LD = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
+"""32-byte sectors, counted per request."""
+GLOBAL_SECTORS_ST = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"
+GLOBAL_BYTES_REQUESTED_LD = "simt__global_bytes_requested_op_ld"
+"""Bytes that active lanes ask for."""
+GLOBAL_BYTES_REQUESTED_ST = "simt__global_bytes_requested_op_st"
+GLOBAL_WAVEFRONTS_LD = "simt__global_wavefronts_op_ld"
+"""Data wavefronts: accesses to the worst bank, summed over requests."""
+GLOBAL_WAVEFRONTS_ST = "simt__global_wavefronts_op_st"
+GLOBAL_LINES_LD = "simt__global_lines_op_ld"
+"""Distinct 128-byte lines, summed over requests."""
+GLOBAL_LINES_ST = "simt__global_lines_op_st"
+
+SHARED_REQUESTS_LD = "simt__shared_requests_op_ld"
+SHARED_REQUESTS_ST = "simt__shared_requests_op_st"
+SHARED_WAVEFRONTS_LD = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
+SHARED_WAVEFRONTS_ST = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"
+SHARED_CONFLICTS_LD = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"
+"""Wavefronts above the ideal for the access width."""
+SHARED_CONFLICTS_ST = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum"
+SHARED_BYTES_REQUESTED_LD = "simt__shared_bytes_requested_op_ld"
+SHARED_BYTES_REQUESTED_ST = "simt__shared_bytes_requested_op_st"
+
+LOCAL_REQUESTS_LD = "simt__local_requests_op_ld"
+LOCAL_REQUESTS_ST = "simt__local_requests_op_st"
+
+BARRIERS = "simt__barriers"
+"""Arrivals of warps at barriers."""
+ATOMICS_GLOBAL = "simt__atomics_global"
+ATOMICS_SHARED = "simt__atomics_shared"
+ATOMIC_LANES = "simt__atomic_lanes"
+
+BLOCK_SECTORS_LD = "simt__block_sectors_op_ld"
+"""Distinct sectors that each block touches, summed over blocks: traffic below a perfect L1 of one block."""
+BLOCK_SECTORS_ST = "simt__block_sectors_op_st"
+FOOTPRINT_BYTES_LD = "simt__footprint_bytes_op_ld"
+"""Bytes of the touched extents of distinct allocations, over the whole grid: traffic that DRAM cannot avoid."""
+FOOTPRINT_BYTES_ST = "simt__footprint_bytes_op_st"
+
+
+def instructions(kind: str) -> str:
+    """Counter of warp-level PTX instructions of one kind: ``instructions("fp32")``."""
+    if kind not in KINDS:
+        raise ValueError(f"no instruction kind {kind!r}; there are {', '.join(KINDS)}")
+    return f"{INSTRUCTIONS}_{kind}"

@@ -1,0 +1,75 @@
+"""The shape of an observer: code added at the sites it watches, and what its counters mean afterwards.
+
+An observer is made anew for each compiled kernel. While the kernel is emitted it adds to 64-bit slots that each worker
+thread owns; after a launch the slots of all workers are summed, and ``collect`` turns them into named counters with the
+source line that they belong to. Slots never depend on the number of threads.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simt.ptx.statements import SourceLine
+
+Reading = tuple[SourceLine | None, str, int]        # source line, counter name, value
+
+
+class Slots:
+    """Hands out the counters of one compiled kernel."""
+
+    def __init__(self):
+        self.count = 0
+
+    def take(self, count: int) -> int:
+        start, self.count = self.count, self.count + count
+        return start
+
+
+class Observer:
+    """Base: the hooks do nothing."""
+
+    def __init__(self, slots: Slots):
+        self.slots = slots
+
+    def slot(self, count: int = 1) -> int:
+        """Reserve consecutive slots; returns the first."""
+        return self.slots.take(count)
+
+    def add(self, emitter, slot: int, value: str) -> None:
+        """Emit ``counters[slot] += value`` (an i64)."""
+        text = emitter.text
+        at = text.define(f"getelementptr i64, ptr %counters, i64 {slot}")
+        old = text.define(f"load i64, ptr {at}")
+        new = text.define(f"add i64 {old}, {value}")
+        text.emit(f"store i64 {new}, ptr {at}")
+
+    def add_lanes(self, emitter, slot: int, mask: str) -> None:
+        """Emit ``counters[slot] += popcount(mask)``."""
+        count = emitter.text.declare("llvm.ctpop.i32", "i32", ("i32",))
+        lanes = emitter.text.define(f"call i32 {count}(i32 {mask})")
+        self.add(emitter, slot, emitter.text.define(f"zext i32 {lanes} to i64"))
+
+    def on_block(self, emitter, block) -> None:
+        """A basic block starts with ``emitter.mask`` running."""
+
+    def on_guarded(self, emitter, node, mask: str) -> None:
+        """An instruction under a guard; ``mask``: the running lanes whose guard holds."""
+
+    def on_access(self, emitter, access, mask: str) -> None:
+        """A load, store or atomic of the lanes in ``mask``, before its bounds check."""
+
+    def collect(self, values: list[int]) -> Iterator[Reading]:
+        """Readings from the summed slots of a launch."""
+        yield from ()
+
+
+def add_up(observers, values: list[int]) -> tuple[dict[str, int], dict[tuple[str, int], dict[str, int]]]:
+    """(totals by name, the same by (file, line))."""
+    totals: dict[str, int] = {}
+    lines: dict[tuple[str, int], dict[str, int]] = {}
+    for observer in observers:
+        for source, name, value in observer.collect(values):
+            totals[name] = totals.get(name, 0) + value
+            if source is not None and value:
+                line = lines.setdefault((source.file, source.line), {})
+                line[name] = line.get(name, 0) + value
+    return totals, lines

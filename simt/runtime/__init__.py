@@ -1,0 +1,1 @@
+"""Runs compiled kernels: programs, launches over worker threads, memory, and faults told as lessons."""

@@ -1,0 +1,181 @@
+"""A launch: blocks over worker threads, counted where asked, stopped by a fault or by Ctrl-C."""
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import os
+import threading
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simt.observe import names
+from simt.observe.observer import add_up
+from simt.runtime.diagnose import explain
+from simt.runtime.faults import Fault
+from simt.runtime.sampling import Sampling, classes
+from simt.runtime.worker import Worker, aligned
+
+if TYPE_CHECKING:
+    from simt.jit.compile import Machine
+    from simt.runtime.memory import Memory
+    from simt.runtime.program import Program
+
+CHUNK_LIMIT = 64            # blocks that a worker takes at once, at most
+POLL_S = 0.05
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Counted:
+    """Counters of a launch, scaled to the whole grid; by name, and by (file, line) of the learner's program."""
+
+    counters: dict[str, int]
+    lines: dict[tuple[str, int], dict[str, int]]
+    tags: dict[str, str]
+    sampled: bool
+    blocks_counted: int
+    blocks_total: int
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Launch:
+    """What the workers of one pass over blocks share."""
+
+    grid: tuple[int, int, int]
+    shared_bytes: int
+    dynamic_shared_bytes: int
+    params: np.ndarray
+    table: tuple
+    globals: np.ndarray
+    serial: int
+    block_list: np.ndarray | None
+    block_count: int
+    chunk: int
+    stop: np.ndarray = dataclasses.field(default_factory=lambda: aligned(16, np.int32))
+    next_block: np.ndarray = dataclasses.field(default_factory=lambda: aligned(8, np.int64))
+
+
+def thread_count() -> int:
+    """Worker threads: SIMT_THREADS, or one per core that this process may use. Raises ValueError for nonsense."""
+    text = os.environ.get("SIMT_THREADS", "")
+    if not text:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not text.isdigit() or not 1 <= int(text) <= 1024:
+        raise ValueError(f"SIMT_THREADS={text!r}: it is the number of worker threads, 1 to 1024")
+    return int(text)
+
+
+class Launcher:
+    """Runs kernels of programs whose data lie in ``memory``."""
+
+    def __init__(self, memory: Memory):
+        self.memory = memory
+        self.serials = itertools.count(1)
+
+    def launch(self, program: Program, name: str, grid: tuple[int, int, int], block: tuple[int, int, int],
+               dynamic_shared_bytes: int, params: bytes, *, cooperative: bool = False,
+               sampling: Sampling | None = None) -> Counted | None:
+        """Run a grid to its end. grid, block: extents x, y, z; params: the parameter block as the PTX lays it out.
+
+        Returns counters if ``sampling`` is given. Raises Fault after a memory fault or an impossible barrier, Unsupported
+        for PTX that has no row, and KeyboardInterrupt once the workers have stopped.
+        """
+        run = _Run(self, program, name, grid, block, dynamic_shared_bytes, params)
+        if sampling is None:
+            run.plain(None)
+            return None
+        return run.counted(sampling)
+
+
+class _Run:
+    def __init__(self, launcher: Launcher, program: Program, name: str, grid, block, dynamic_shared_bytes: int, params: bytes):
+        self.launcher, self.program, self.name = launcher, program, name
+        self.grid, self.block, self.dynamic = grid, block, dynamic_shared_bytes
+        self.params = aligned(len(params) // 8 + 2, np.int64)
+        self.params.view(np.uint8)[: len(params)] = np.frombuffer(params, np.uint8)
+        self.raw = params
+
+    def start(self, machine: Machine, blocks: np.ndarray | None) -> tuple[Launch, list[Worker]]:
+        count = math.prod(self.grid) if blocks is None else len(blocks)
+        workers = max(min(thread_count(), count), 1)
+        launch = Launch(
+            grid=self.grid, shared_bytes=machine.layout.dynamic_offset + self.dynamic, dynamic_shared_bytes=self.dynamic,
+            params=self.params, table=self.launcher.memory.table(), globals=self.program.global_addresses(),
+            serial=next(self.launcher.serials), block_list=blocks, block_count=count,
+            chunk=max(min(count // (8 * workers), CHUNK_LIMIT), 1))
+        return launch, [Worker(machine, launch) for _ in range(workers)]
+
+    def plain(self, blocks: np.ndarray | None) -> None:
+        """Run blocks (all, or these) without counting."""
+        if blocks is not None and not len(blocks):
+            return
+        machine = self.program.machine(self.name, self.block, False)
+        launch, workers = self.start(machine, blocks)
+        self.execute(launch, workers)
+
+    def execute(self, launch: Launch, workers: list[Worker]) -> None:
+        """Workers run on threads of their own; this one waits, so that Ctrl-C gets through."""
+        threads = [threading.Thread(target=worker.run, name="simt-worker", daemon=True) for worker in workers]
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                while thread.is_alive():
+                    thread.join(POLL_S)
+        except BaseException:
+            launch.stop[0] = 1
+            for thread in threads:
+                thread.join()
+            raise
+        failed = next((worker for worker in workers if worker.failed), None)
+        if failed is not None:
+            raise Fault(failed.field("fault_code"), *explain(self, failed))
+
+    def counted(self, sampling: Sampling) -> Counted:
+        """Run the blocks of each class with counters, and the rest plain; scale each class to its size."""
+        machine = self.program.machine(self.name, self.block, True)
+        groups = classes(self.grid, sampling)
+        totals: dict[str, Fraction] = {}
+        lines: dict[tuple[str, int], dict[str, Fraction]] = {}
+        touched = {"load": set(), "store": set()}
+        for group in groups:
+            launch, workers = self.start(machine, np.array(group.counted, np.int64))
+            self.execute(launch, workers)
+            values = np.sum([worker.counters for worker in workers], axis=0).tolist()
+            observers = machine.observers
+            scale = Fraction(group.size, len(group.counted))
+            found, by_line = add_up(observers, values)
+            accumulate(totals, found, scale)
+            for place, counters in by_line.items():
+                accumulate(lines.setdefault(place, {}), counters, scale)
+            self.note_footprint(machine, workers, touched)
+        done = {index for group in groups for index in group.counted}
+        total = math.prod(self.grid)
+        if sampling.execute == "all" and len(done) < total:
+            self.plain(np.setdiff1d(np.arange(total, dtype=np.int64), np.fromiter(done, np.int64)))
+        counters = {name: round(value) for name, value in totals.items()}
+        counters[names.FOOTPRINT_BYTES_LD] = sum(a.size for a in touched["load"])
+        counters[names.FOOTPRINT_BYTES_ST] = sum(a.size for a in touched["store"])
+        return Counted(counters, {place: {n: round(v) for n, v in found.items()} for place, found in lines.items()},
+                       {name: "exact" for name in counters} | {names.FOOTPRINT_BYTES_LD: "estimated",
+                                                                names.FOOTPRINT_BYTES_ST: "estimated"},
+                       len(done) < total, len(done), total)
+
+    def note_footprint(self, machine: Machine, workers: list[Worker], touched: dict[str, set]) -> None:
+        """Allocations that accesses last hit, from the check caches."""
+        for site in machine.sites:
+            if site.space not in ("global", "generic"):
+                continue
+            for worker in workers:
+                first = int(worker.checks[2 * site.group.index])
+                allocation = self.launcher.memory.find(first + site.group.low) if first < 1 << 61 else None
+                if allocation is not None:
+                    for action in ("load", "store") if site.action == "atomic" else (site.action,):
+                        touched[action].add(allocation)
+
+
+def accumulate(totals: dict[str, Fraction], found: dict[str, int], scale: Fraction) -> None:
+    for name, value in found.items():
+        totals[name] = totals.get(name, Fraction(0)) + value * scale
