@@ -1,0 +1,279 @@
+"""A ladder: one problem, one reference, and steps from slow to fast.
+
+LADDER = Ladder(…) stands in kernels/<name>/__init__.py; each step is a file, s10_naive.py and so on, beside it.
+The number only orders the files: a step's stable name is the word, and its id is "<ladder>/<word>".
+
+A step's file has
+    run(buffers, stream)   launches everything; buffers: {name: device array} of inputs, outputs and scratch
+    cost(case) -> Cost     the work of one run, equal to the counters of the emulated device
+    CLAIMS                 tuple of Claim: what "Why faster" says, as counter totals
+    kernel                 the @cuda.jit function (or several, under any names)
+    scratch(case)          optional: {name: (shape, dtype)} of device memory that run needs besides
+and a docstring with the sections of SECTIONS. Nothing is imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import importlib.util
+import pkgutil
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from kernels.fingerprint import fingerprint
+
+SECTIONS = ("Computes", "Launch", "Cost", "Changed", "Why faster", "Source")
+
+Arrays = dict[str, np.ndarray]
+Layout = dict[str, tuple[tuple[int, ...], str]]  # name -> (shape, dtype)
+
+
+class Case(Mapping[str, int]):
+    """The sizes of one problem, immutable: Case(m=64, n=64, k=8)["m"] is 64, and str() of it is "m=64 n=64 k=8"."""
+
+    __slots__ = ("_sizes",)
+
+    def __init__(self, **sizes: int) -> None:
+        if not sizes:
+            raise ValueError("a case needs at least one size, as in Case(m=64, n=64, k=64)")
+        self._sizes = sizes
+
+    def __getitem__(self, axis: str) -> int:
+        try:
+            return self._sizes[axis]
+        except KeyError:
+            raise KeyError(f"no size {axis!r} in this case: {self}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sizes)
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._sizes.items()))
+
+    def __str__(self) -> str:
+        return " ".join(f"{axis}={size}" for axis, size in self._sizes.items())
+
+    def __repr__(self) -> str:
+        return f"Case({str(self).replace(' ', ', ')})"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Work of one run: FLOPs of the algorithm (a fused multiply-add is 2), global bytes that active lanes ask for.
+
+    Multiply-adds on the zeros that pad a ragged tile are executed, and counted by the device, but are not in `flops`.
+    """
+
+    flops: int
+    load_bytes: int
+    store_bytes: int
+
+
+@dataclass(frozen=True)
+class Claim:
+    """On `case`, the total of `counter` goes from `before` (in the previous step) to `after`; compared with ==."""
+
+    counter: str
+    before: int
+    after: int
+    case: Case
+
+
+class UnknownName(LookupError):
+    """A ladder or step that does not exist; the message names the nearest one that does."""
+
+    def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
+        nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+        hint = f"did you mean {nearest[0]!r}? " if nearest else ""
+        super().__init__(f"there is no {kind} {name!r}; {hint}There are: {', '.join(known)}")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One file of a ladder. `previous` is the step below it, None for the first."""
+
+    ladder: str
+    module_name: str
+    previous: Step | None
+
+    @property
+    def name(self) -> str:
+        """The word in sNN_word: stable, and used in records, tests and links."""
+        return self.module_name.rpartition(".")[2].partition("_")[2]
+
+    @property
+    def id(self) -> str:
+        return f"{self.ladder}/{self.name}"
+
+    @cached_property
+    def module(self) -> ModuleType:
+        return importlib.import_module(self.module_name)
+
+    @cached_property
+    def path(self) -> Path:
+        """The step's file, found without importing it."""
+        spec = importlib.util.find_spec(self.module_name)
+        if spec is None or spec.origin is None:
+            raise FileNotFoundError(f"{self.id}: no file for {self.module_name}; is it listed under the right name?")
+        return Path(spec.origin)
+
+    def run(self, buffers: Mapping[str, Any], stream: Any = 0) -> None:
+        """Launch the step on device arrays; asynchronous on `stream`."""
+        self.module.run(buffers, stream)
+
+    def cost(self, case: Case) -> Cost:
+        return self.module.cost(case)
+
+    def scratch(self, case: Case) -> Layout:
+        """Shape and dtype of each piece of device memory that run needs besides inputs and outputs."""
+        return self.module.scratch(case) if hasattr(self.module, "scratch") else {}
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        return self.module.CLAIMS
+
+    @property
+    def kernels(self) -> dict[str, Any]:
+        """The @cuda.jit kernels written in this file, in its order, without device functions."""
+        return {
+            name: value
+            for name, value in vars(self.module).items()
+            if hasattr(value, "py_func")
+            and value.py_func.__module__ == self.module_name
+            and not value.targetoptions.get("device")
+        }
+
+    @property
+    def source(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+    @property
+    def doc(self) -> dict[str, str]:
+        """The docstring by section; its first line under "title"."""
+        docstring = ast.get_docstring(ast.parse(self.source)) or ""
+        return parse_doc(docstring, where=self.id)
+
+    @property
+    def changed_from(self) -> str | None:
+        """Name of the step that "Changed:" starts from; None for the first step."""
+        found = re.match(r"from (\w+):", self.doc["Changed"])
+        return found[1] if found else None
+
+    @property
+    def fingerprint(self) -> str:
+        """12 hex digits: changes with the code, not with comments; see kernels.fingerprint."""
+        return fingerprint(self.path)
+
+    def diff(self) -> str:
+        """Unified diff from the previous step's source to this one's; empty for the first step."""
+        if self.previous is None:
+            return ""
+        before, after = (step.source.splitlines(keepends=True) for step in (self.previous, self))
+        return "".join(difflib.unified_diff(before, after, self.previous.path.name, self.path.name))
+
+
+class Ladder:
+    """One problem and its steps, slow to fast.
+
+    make(case, rng) -> {name: array}               inputs
+    reference(inputs) -> {name: float64 array}     outputs, computed by NumPy
+    tolerance(case, inputs) -> {name: array|float} largest allowed |output - reference|, per cell or for all
+    outputs(case) -> {name: (shape, dtype)}        what run writes
+    cases: sizes on which every step is checked;   timed_case: the size of the published table
+    steps: module names "sNN_word", slow to fast; afterwards the Step objects
+    """
+
+    def __init__(
+        self,
+        name: str,
+        make: Callable[..., Arrays],
+        reference: Callable[[Arrays], Arrays],
+        tolerance: Callable[[Case, Arrays], dict[str, np.ndarray | float]],
+        outputs: Callable[[Case], Layout],
+        cases: Sequence[Case],
+        timed_case: Case,
+        steps: Sequence[str],
+    ) -> None:
+        self.name = name
+        self.make = make
+        self.reference = reference
+        self.tolerance = tolerance
+        self.outputs = outputs
+        self.cases = tuple(cases)
+        self.timed_case = timed_case
+        self.steps = _linked_steps(name, steps)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    def step(self, name: str) -> Step:
+        """The step of that name ("tiled") or id ("matmul/tiled")."""
+        known = {step.name: step for step in self.steps}
+        try:
+            return known[name.removeprefix(f"{self.name}/")]
+        except KeyError:
+            raise UnknownName(f"step of {self.name}", name, list(known)) from None
+
+    def __repr__(self) -> str:
+        return f"Ladder({self.name}: {', '.join(step.name for step in self.steps)})"
+
+
+def _linked_steps(ladder: str, modules: Sequence[str]) -> tuple[Step, ...]:
+    """Step objects, each knowing the one before it. Raises ValueError for names out of form or out of order."""
+    for module in modules:
+        if not re.fullmatch(r"s\d\d+_[a-z]\w*", module):
+            raise ValueError(f"{ladder}: {module!r} must be named sNN_word, as in 's30_tiled'")
+    numbers = [int(module[1:].partition("_")[0]) for module in modules]
+    if numbers != sorted(set(numbers)):
+        raise ValueError(f"{ladder}: step numbers must rise from one to the next; they are {numbers}")
+    steps: list[Step] = []
+    for module in modules:
+        steps.append(Step(ladder, f"kernels.{ladder}.{module}", steps[-1] if steps else None))
+    return tuple(steps)
+
+
+def parse_doc(docstring: str, where: str = "docstring") -> dict[str, str]:
+    """Split a step's docstring into {"title": …, "Computes": …, one per SECTIONS}; lines are joined by a space."""
+    title, *parts = re.split(rf"^({'|'.join(SECTIONS)}):", docstring, flags=re.MULTILINE)
+    found = {"title": title, **dict(zip(parts[::2], parts[1::2], strict=True))}
+    wanted = ("title", *SECTIONS)
+    if tuple(found) != wanted or len(parts) != 2 * len(SECTIONS):
+        raise ValueError(f"{where}: the docstring needs, once each and in this order, {wanted}; it has {tuple(found)}")
+    return {section: " ".join(text.split()) for section, text in found.items()}
+
+
+def ladder_names() -> list[str]:
+    """The packages of kernels/, one per ladder."""
+    return [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]) if module.ispkg]
+
+
+def load_ladder(name: str) -> Ladder:
+    """The ladder of that name. Raises UnknownName with the nearest one."""
+    if name not in ladder_names():
+        raise UnknownName("ladder", name, ladder_names())
+    return importlib.import_module(f"kernels.{name}").LADDER
+
+
+def load_step(step_id: str) -> Step:
+    """The step of an id such as "matmul/tiled". Raises UnknownName with the nearest one."""
+    ladder, slash, name = step_id.partition("/")
+    if not slash:
+        raise ValueError(f"{step_id!r} is not a step id: write ladder/step, as in 'matmul/tiled'")
+    return load_ladder(ladder).step(name)
+
+
+def ceil_div(size: int, tile: int) -> int:
+    """How many tiles it takes to cover `size`."""
+    return -(-size // tile)
