@@ -1,0 +1,1 @@
+"""Harness and command line: prove every step right, time it, and say what it cost."""

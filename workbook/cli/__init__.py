@@ -1,0 +1,52 @@
+"""The command line: one file per command. Exit codes: 0 right, 1 a wrong result, 2 usage, 130 interrupted."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from kernels.ladder import UnknownName
+from workbook.cli.climb import climb
+from workbook.cli.list import list_
+from workbook.cli.show import show
+from workbook.cli.test import test
+
+WRONG, INTERRUPTED = 1, 130
+
+
+class Ladder(click.Group):
+    """Suggests the nearest command, and ends on Ctrl-C with one line."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in self.commands:
+            raise click.UsageError(str(UnknownName("command", args[0], self.list_commands(ctx))), ctx)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except UnknownName as error:
+            raise click.UsageError(str(error), click.get_current_context(silent=True) or ctx) from None
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            ctx.exit(INTERRUPTED)
+
+
+@click.group(cls=Ladder, context_settings={"help_option_names": ["-h", "--help"]})
+def cli() -> None:
+    """Climb from a naive GPU kernel to a fast one, step by step, with or without a GPU."""
+
+
+for command in (climb, show, list_, test):
+    cli.add_command(command)
+
+
+def main() -> None:
+    installed = os.path.basename(sys.argv[0]) == "ladder"
+    try:
+        cli(prog_name="ladder" if installed else "./ladder")
+    except KeyboardInterrupt:  # outside any command
+        click.echo("interrupted", err=True)
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,124 @@
+"""`ladder climb FAMILY`: prove every step, time it, and show what each one gains."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kernels.ladder import load_ladder
+from workbook import cases
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from workbook.climb import Climb
+    from workbook.results import Row
+
+
+@click.command()
+@click.argument("family")
+@click.option("--device", metavar="NAME", help="Emulate this device: h100, h200, a100, a6000, t4 or rtx4090.")
+@click.option("--case", metavar="M,N,K", help="Time at this size instead of the family's own.")
+@click.option("--step", metavar="NAME", help="Climb this step only; speedups still compare with the ladder.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the inputs; fresh by default, and printed.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout, the rest on stderr.")
+@click.option("--png", type=click.Path(path_type=Path, dir_okay=False, writable=True), help="Save the picture here.")
+@click.option("--no-png", is_flag=True, help="Save no picture.")
+@click.pass_context
+def climb(
+    ctx: click.Context,
+    family: str,
+    device: str | None,
+    case: str | None,
+    step: str | None,
+    seed: int | None,
+    as_json: bool,
+    png: Path | None,
+    no_png: bool,
+) -> None:
+    """Prove every step of FAMILY on small cases, then time it at real size."""
+    if png and no_png:
+        raise click.UsageError("--png and --no-png exclude each other")
+    ladder = load_ladder(family)
+    steps = [ladder.step(step)] if step else list(ladder.steps)
+    try:
+        size = cases.parse(case, ladder.timed_case) if case else ladder.timed_case
+    except cases.BadCase as error:
+        raise click.BadParameter(str(error), param_hint="--case") from None
+    seed = secrets.randbits(32) if seed is None else seed
+
+    from rich.console import Console
+
+    from workbook import climb as climbing
+    from workbook import results, target
+
+    console = Console(stderr=as_json, highlight=False, markup=False, emoji=False)
+    try:
+        device_target = target.choose(device)
+    except (RuntimeError, ValueError) as error:
+        raise click.UsageError(str(error)) from None
+    try:
+        with _progress(climbing.watched(ladder, steps)) as watch:
+            climbed = climbing.climb(ladder, device_target, size, seed, steps, watch)
+    except climbing.TooLarge as error:
+        raise click.BadParameter(str(error), param_hint="--case") from None
+    rows = results.rows(climbed)
+    _print(console, climbed, rows, device)
+    if not no_png:
+        _save_picture(console, climbed, rows, png)
+    if as_json:
+        click.echo(json.dumps(results.as_json(climbed, rows), indent=1))
+    ctx.exit(0 if all(row.verified for row in rows) else 1)
+
+
+def _print(console: Console, climbed: Climb, rows: tuple[Row, ...], device: str | None) -> None:
+    from workbook import evidence, report, results
+
+    console.print(report.headline(climbed), style="bold", soft_wrap=True)
+    console.print(f"inputs from seed {climbed.seed}", soft_wrap=True)
+    report.table(console, rows)
+    for row, result in zip(rows, climbed.results, strict=True):
+        before = results.timed_row(climbed, result.step.previous) if result.step.previous else None
+        for index, line in enumerate(evidence.explain(before, row) if before else ()):
+            console.print(line if index == 0 else f"  {line}", soft_wrap=True)
+    program = click.get_current_context().find_root().info_name
+    for result in climbed.results:
+        if result.failure is not None:
+            again = f"{program} climb {climbed.ladder.name} --step {result.step.name} --seed {climbed.seed}"
+            report.failure(console, result.step.id, result.failure, again + (f" --device {device}" if device else ""))
+
+
+def _save_picture(console: Console, climbed: Climb, rows: tuple[Row, ...], png: Path | None) -> None:
+    from workbook import picture
+
+    path = png or Path(f"climb-{climbed.ladder.name}-{climbed.target.key}.png")
+    if not any(row.verified for row in rows):
+        return
+    try:
+        picture.save(path, climbed, rows)
+    except OSError as error:
+        console.print(f"no picture: {path} cannot be written ({error.strerror}); choose a place with --png PATH")
+        return
+    console.print(f"picture: {path}", soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> Iterator[Callable[[str], None]]:
+    """A bar on stderr with what runs now; nothing where stderr is not a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda text: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(bar_width=24), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("starting", total=total, completed=-1)
+        yield lambda text: progress.update(task, description=text, advance=1)

@@ -1,0 +1,36 @@
+"""`ladder test`: the project's own tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def test(ctx: click.Context, arguments: tuple[str, ...]) -> None:
+    """Run the project's tests; further arguments go to pytest."""
+    import pytest
+
+    os.chdir(ROOT)
+    stopped = _Stopped()
+    named = any(Path(argument.partition("::")[0]).exists() for argument in arguments)
+    code = pytest.main([*arguments, *(() if named else ("tests",))], plugins=[stopped])
+    if stopped.by_hand:
+        raise KeyboardInterrupt
+    outcomes = {pytest.ExitCode.OK: 0, pytest.ExitCode.USAGE_ERROR: 2, pytest.ExitCode.NO_TESTS_COLLECTED: 2}
+    ctx.exit(outcomes.get(code, 1))
+
+
+class _Stopped:
+    """A pytest plugin that tells Ctrl-C from a broken collection: pytest gives both one exit code."""
+
+    by_hand = False
+
+    def pytest_keyboard_interrupt(self, excinfo: object) -> None:
+        self.by_hand = True

@@ -1,0 +1,152 @@
+"""Climbs a ladder: proves every step on small cases, then times it at one size. The figures come from results.py."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workbook import verify
+from workbook.failure import Failure, broken
+from workbook.timing import Timing
+
+if TYPE_CHECKING:
+    from kernels.ladder import Case, Ladder, Step
+    from workbook.target import Target
+
+
+class TooLarge(MemoryError):
+    """A timed case whose arrays do not fit in memory."""
+
+
+Watch = Callable[[str], None]
+TIMED_STREAM = 1 << 20  # the timed inputs' place in the seed sequence, apart from the verified cases' 0, 1, 2, …
+
+
+@dataclasses.dataclass(frozen=True)
+class StepResult:
+    """What one step did. `cases_verified` came out right; `timing` is None for a step that failed."""
+
+    step: Step
+    cases_verified: tuple[Case, ...]
+    failure: Failure | None
+    timing: Timing | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Climb:
+    """`timings` holds every time that was taken, by step: also the rungs that a single asked-for step compares with."""
+
+    ladder: Ladder
+    target: Target
+    case: Case
+    seed: int
+    minimum_bytes: int
+    dtype: np.dtype
+    results: tuple[StepResult, ...]
+    timings: dict[Step, Timing]
+
+
+def climb(ladder: Ladder, target: Target, case: Case, seed: int, steps: Sequence[Step], watch: Watch) -> Climb:
+    """Verify `steps` on the ladder's cases, then time them on `case`; `watch` is told what begins. Raises TooLarge."""
+    watch("making inputs and references")
+    proofs = [
+        problem
+        for index, small in enumerate(ladder.cases)
+        for problem in verify.problems(ladder, small, np.random.default_rng([seed, index]))
+    ]
+    try:
+        race = _Race(ladder, case, np.random.default_rng([seed, TIMED_STREAM]), target)
+    except Exception as error:
+        if isinstance(error, MemoryError) or "OUT_OF_MEMORY" in str(error):
+            raise TooLarge(f"{case} does not fit in memory: {error}") from error
+        raise
+    results: list[StepResult] = []
+    lost: Failure | None = None
+    for step in steps:
+        result = StepResult(step, (), lost, None) if lost else _prove_and_time(ladder, step, proofs, race, watch)
+        results.append(result)
+        if result.failure is not None and lost is None:
+            lost = _device_lost(target, step)
+    timings = {result.step: result.timing for result in results if result.timing is not None}
+    for step in () if lost else baselines(steps):
+        watch(f"{step.id}: timing, for the speedup")
+        timing = race.time(step)
+        if isinstance(timing, Timing):
+            timings[step] = timing
+    return Climb(ladder, target, case, seed, race.minimum_bytes, race.dtype, tuple(results), timings)
+
+
+def watched(ladder: Ladder, steps: Sequence[Step]) -> int:
+    """How often climb() calls `watch` when no step fails."""
+    return 1 + len(steps) * (2 * len(ladder.cases) + 1) + len(baselines(steps))
+
+
+def baselines(steps: Sequence[Step]) -> list[Step]:
+    """What the speedups of `steps` compare with and is not among `steps`: the first rung, and those before."""
+    wanted = dict.fromkeys(other for step in steps for other in (first_of(step), step.previous) if other is not None)
+    return [step for step in wanted if step not in steps]
+
+
+def first_of(step: Step) -> Step:
+    """The lowest rung of the step's ladder."""
+    while step.previous is not None:
+        step = step.previous
+    return step
+
+
+def _prove_and_time(ladder: Ladder, step: Step, proofs: Sequence[verify.Problem], race: _Race, watch: Watch) -> StepResult:
+    failures: list[Failure] = []
+    wrong: set[Case] = set()
+    for index, problem in enumerate(proofs):
+        watch(f"{step.id}: verifying on {problem.label}")
+        failure = verify.verify(ladder, step, problem, race.target)
+        if failure is not None:
+            failures.append(failure)
+            wrong.add(problem.case)
+        if failure is not None and failure.final:
+            wrong |= {untried.case for untried in proofs[index:]}
+            break
+    right = tuple(case for case in ladder.cases if case not in wrong)
+    if failures:
+        clearest = next((failure for failure in failures if failure.recognised), failures[0])
+        return StepResult(step, right, clearest, None)
+    watch(f"{step.id}: timing")
+    timing = race.time(step)
+    if isinstance(timing, Failure):
+        return StepResult(step, right, timing, None)
+    return StepResult(step, right, None, timing)
+
+
+class _Race:
+    """The timed case's inputs and outputs on the device, shared by all steps."""
+
+    def __init__(self, ladder: Ladder, case: Case, rng: np.random.Generator, target: Target) -> None:
+        self.case, self.target = case, target
+        inputs = ladder.make(case, rng)
+        self.buffers = {name: target.upload(array) for name, array in inputs.items()}
+        self.minimum_bytes = sum(array.nbytes for array in inputs.values())
+        for name, (shape, dtype) in ladder.outputs(case).items():
+            self.dtype = np.dtype(dtype)
+            self.buffers[name] = target.empty(shape, dtype)
+            self.minimum_bytes += math.prod(shape) * self.dtype.itemsize
+
+    def time(self, step: Step) -> Timing | Failure:
+        try:
+            scratch = step.scratch(self.case)
+            extra = {name: self.target.empty(shape, dtype) for name, (shape, dtype) in scratch.items()}
+            return self.target.time(lambda: step.run({**self.buffers, **extra}, self.target.stream))
+        except Exception as error:
+            return broken(error, f"timing {step.id}", str(step.path))
+
+
+def _device_lost(target: Target, step: Step) -> Failure | None:
+    """After a fault a real GPU refuses all further work of this process."""
+    try:
+        target.synchronize()
+    except Exception as error:
+        return Failure("not run", (f"the device accepts no more work since {step.id} failed: {error}",))
+    return None

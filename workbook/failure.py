@@ -1,0 +1,59 @@
+"""What a step that is wrong or broken shows: one readable screen, without a traceback through the harness."""
+
+from __future__ import annotations
+
+import dataclasses
+import linecache
+import re
+import traceback
+
+HEAD_LINES, TAIL_LINES = 8, 8
+_CANDIDATE = re.compile(r"\s*\* \(.*\) -> ")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """`what` is one line; `lines` say more, in the order in which a person should read them.
+
+    `recognised`: the wrong result has a known cause; `final`: the step raised, so other cases would say the same.
+    """
+
+    what: str
+    lines: tuple[str, ...]
+    recognised: bool = False
+    final: bool = False
+
+
+def broken(error: BaseException, doing: str, source_path: str | None) -> Failure:
+    """A step that raised: the line of the step that did it, the error's message, and its notes."""
+    lines = _shortened(_COLOUR.sub("", str(error)).strip().splitlines())
+    for note in getattr(error, "__notes__", ()):
+        lines += _COLOUR.sub("", note).rstrip().splitlines()
+    line = _line_at_fault(error, source_path)
+    if source_path is not None and line is not None:
+        lines.insert(0, f"at {source_path}:{line}: {linecache.getline(source_path, line).strip()}")
+    return Failure(f"{type(error).__name__} while {doing}", tuple(lines), final=True)
+
+
+def _line_at_fault(error: BaseException, source_path: str | None) -> int | None:
+    """The innermost line of the step on the way to the error: where it called, or what the compiler was looking at."""
+    found = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if frame.f_code.co_filename == source_path:
+            found = line
+        # numba-cuda loses the location of errors that numba's own modules raise; its type inference still holds it.
+        location = getattr(frame.f_locals.get("self"), "loc", None)
+        if location is not None and getattr(location, "filename", None) == source_path:
+            found = location.line
+    return found
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    """The beginning and the end, which is where numba puts the cause and the source line, without its candidates."""
+    lines = [line.rstrip() for line in lines if not _CANDIDATE.match(line)]
+    lines = [line for line, before in zip(lines, ["", *lines], strict=False) if line or before]
+    cut = len(lines) - HEAD_LINES - TAIL_LINES
+    if cut <= 1:
+        return lines
+    return [*lines[:HEAD_LINES], f"… {cut} more lines …", *lines[-TAIL_LINES:]]

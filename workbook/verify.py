@@ -1,0 +1,132 @@
+"""Proves a step on one case: fresh inputs, a float64 reference, poisoned outputs and scratch, guarded output edges."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbook import diagnose, poison
+from workbook.failure import Failure, broken
+
+if TYPE_CHECKING:
+    from kernels.ladder import Arrays, Case, Ladder, Step
+    from workbook.target import Target
+
+TILES = (128, 64, 32, 16, 8, 4, 2)
+KINDS = {"integers": "integer-valued", "normal": "normal"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """One case with its data. `allowed` is the bound on |output - expected|, per cell or for all."""
+
+    case: Case
+    kind: str
+    inputs: Arrays
+    expected: Arrays
+    allowed: dict[str, np.ndarray | float]
+
+    @property
+    def label(self) -> str:
+        return f"{self.case}, {KINDS[self.kind]} inputs"
+
+
+def problems(ladder: Ladder, case: Case, rng: np.random.Generator) -> tuple[Problem, ...]:
+    """The case with whole numbers in [-8, 8], on which a sum has one right answer, and with normal numbers."""
+    return tuple(_problem(ladder, case, kind, ladder.make(case, rng, kind)) for kind in KINDS)
+
+
+def _problem(ladder: Ladder, case: Case, kind: str, inputs: Arrays) -> Problem:
+    return Problem(case, kind, inputs, ladder.reference(inputs), ladder.tolerance(case, inputs))
+
+
+def verify(ladder: Ladder, step: Step, problem: Problem, target: Target) -> Failure | None:
+    """Run the step and compare; None when it is right.
+
+    Integer-valued inputs come with outputs of exactly the right size, so that an emulated device names the line of a
+    store outside them; normal ones with guard cells around each output, which show such a store on every device.
+    """
+    guard = 0 if problem.kind == "integers" else poison.GUARD
+    try:
+        lines, recognised = _differences(ladder, step, problem, target, guard)
+    except Exception as error:
+        return broken(error, f"running {step.id} on {problem.label}", str(step.path))
+    return Failure(f"wrong result on {problem.label}", tuple(lines), recognised) if lines else None
+
+
+def _differences(ladder: Ladder, step: Step, problem: Problem, target: Target, guard: int) -> tuple[list[str], bool]:
+    outputs = ladder.outputs(problem.case)
+    whole = {name: _poisoned(shape, dtype, target, guard) for name, (shape, dtype) in outputs.items()}
+    buffers = {name: target.upload(array) for name, array in problem.inputs.items()}
+    for name, (shape, dtype) in step.scratch(problem.case).items():
+        buffers[name] = target.upload(poison.fill(shape, dtype, poison.SCRATCH))
+    for name, array in problem.expected.items():
+        buffers[name] = whole[name][guard : guard + array.size].reshape(array.shape)
+    step.run(buffers, target.stream)
+    target.synchronize()
+    lines = _changed_inputs(problem, buffers, target)
+    recognised = bool(lines)
+    for name, expected in problem.expected.items():
+        flat = target.download(whole[name])
+        lines += _outside(name, flat, expected, guard)
+        got = flat[guard : guard + expected.size].reshape(expected.shape)
+        output = diagnose.Output(name, got, expected, problem.allowed[name], poison.holds(got, poison.POISON))
+        if output.wrong.any():
+            said, known = diagnose.diagnose(output, _variants(ladder, problem, name))
+            lines, recognised = lines + said, recognised or known
+    return lines, recognised
+
+
+def _poisoned(shape: tuple[int, ...], dtype: str, target: Target, guard: int) -> Any:
+    edge = poison.fill(guard, dtype, poison.CANARY)
+    return target.upload(np.concatenate([edge, poison.fill(int(np.prod(shape)), dtype, poison.POISON), edge]))
+
+
+def _changed_inputs(problem: Problem, buffers: Mapping[str, Any], target: Target) -> list[str]:
+    lines = []
+    for name, before in problem.inputs.items():
+        changed = np.argwhere(target.download(buffers[name]) != before)
+        if changed.size:
+            lines.append(f"the step changed its input: {name}[{', '.join(map(str, changed[0]))}] is not what it was")
+    return lines
+
+
+def _outside(name: str, flat: np.ndarray, expected: np.ndarray, guard: int) -> list[str]:
+    touched = np.flatnonzero(~poison.holds(flat, poison.CANARY)) - guard
+    before, after = touched[touched < 0], touched[touched >= expected.size] - expected.size
+    lines = []
+    if before.size:
+        lines.append(f"stores before the start of {name}: {before.size} cells, the nearest {-before[-1]} before it")
+    if after.size:
+        lines.append(f"stores past the end of {name}: {after.size} cells, the nearest {after[0] + 1} past it")
+    return lines
+
+
+def _variants(ladder: Ladder, problem: Problem, name: str) -> Iterator[tuple[str, np.ndarray]]:
+    """What comes out when the step skips the last or the first part of an axis of one input."""
+    for array_name, array in problem.inputs.items():
+        for axis, length in enumerate(array.shape):
+            dimensions = [dimension for dimension, size in problem.case.items() if size == length]
+            along = dimensions[0] if len(dimensions) == 1 else f"axis {axis} of {array_name}"
+            for text, skipped in _skips(length):
+                cut = array.copy()
+                np.moveaxis(cut, axis, 0)[skipped] = 0
+                yield f"{along} is {length}, but {text}", ladder.reference({**problem.inputs, array_name: cut})[name]
+
+
+def _skips(length: int) -> Iterator[tuple[str, slice]]:
+    """The likeliest first: one cell, then the tiles, large before small."""
+    if length > 1:
+        yield f"the result stops at {length - 1}: the last one is missing", slice(length - 1, None)
+        yield "the result starts at 1: the first one is missing", slice(1)
+    for tile in TILES:
+        whole = length // tile * tile
+        if whole < length:
+            yield f"the result stops at {whole}: the last, partial tile of {tile} is missing", slice(whole, None)
+        elif tile < length:
+            yield f"the result stops at {length - tile}: the last tile of {tile} is missing", slice(length - tile, None)
+        if tile < length:
+            yield f"the result starts at {tile}: the first tile of {tile} is missing", slice(tile)
