@@ -1,0 +1,1 @@
+"""Timings of the emulated device, as ratios of paired runs: ``python -m benchmarks``."""
