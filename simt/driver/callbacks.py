@@ -21,7 +21,7 @@ _stubs: dict[str, ctypes._CFuncPtr] = {}
 _addresses: dict[str, int] = {}
 
 
-def driver_call(*argument_types: type, aliases: tuple[str, ...] = ()) -> Callable[[Callable], Callable]:
+def driver_call(*argument_types: type) -> Callable[[Callable], Callable]:
     """Register a driver function; every argument is an integer or a pointer, at most 64 bits wide."""
     prototype = ctypes.CFUNCTYPE(ctypes.c_int32, *argument_types)
 
@@ -35,10 +35,8 @@ def driver_call(*argument_types: type, aliases: tuple[str, ...] = ()) -> Callabl
                 return errors.record(error, name)
             return errors.SUCCESS
 
-        callback = prototype(call)
-        for spelled in (name, *aliases):
-            _callbacks[spelled] = callback
-            _arities[spelled] = len(argument_types)
+        _callbacks[name] = prototype(call)
+        _arities[name] = len(argument_types)
         return function
 
     return register

@@ -4,7 +4,6 @@ from __future__ import annotations
 import importlib.abc
 import importlib.machinery
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from types import ModuleType
 
@@ -28,19 +27,13 @@ class _Finder(importlib.abc.MetaPathFinder):
 
     def __init__(self, changes: dict[str, list[Change]]) -> None:
         self._changes = changes
-        self._searching = threading.local()
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        # numba-cuda's own finder asks all finders again, this one too: then stand aside.
-        if name not in self._changes or getattr(self._searching, "name", None) == name:
+        if name not in self._changes:
             return None
-        self._searching.name = name
-        try:
-            spec = _search(self, name, path, target)
-        finally:
-            self._searching.name = None
+        spec = _search(self, name, path, target)
         if spec and spec.loader:
             spec.loader = _Loader(spec.loader, self._changes[name])
         return spec

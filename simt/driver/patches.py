@@ -21,10 +21,13 @@ NUMBA_PACKAGES = ("numba.cuda", "numba_cuda_mlir.numba_cuda")
 
 def by_module() -> dict[str, list[Callable[[ModuleType], None]]]:
     """Module name -> what to change in it once it is imported."""
-    table: dict[str, list[Callable[[ModuleType], None]]] = {"cuda.core._utils.cuda_utils": [_patch_cuda_core_errors]}
+    table: dict[str, list[Callable[[ModuleType], None]]] = {
+        "cuda.core._utils.cuda_utils": [_patch_cuda_core_errors],
+        "numba.cuda.dispatcher": [_patch_lines],
+        "numba_cuda_mlir.descriptor": [_patch_mlir_lines],
+    }
     for package in NUMBA_PACKAGES:
         table[f"{package}.cudadrv.driver"] = [_patch_linker, _patch_numba_errors]
-        table[f"{package}.dispatcher"] = [_patch_lines]
         table[f"{package}.codegen"] = [_patch_cache]
     return table
 
@@ -102,6 +105,15 @@ def _patch_lines(module: ModuleType) -> None:
         if not options.get("debug"):
             options["lineinfo"] = True
         return original(*arguments, **options)
+
+
+def _patch_mlir_lines(module: ModuleType) -> None:
+    @_around(module.MLIRDispatcher, "__init__")
+    def init(original: Callable, self: Any, py_func: Callable, targetoptions: dict | None = None) -> None:
+        options = dict(targetoptions or {})
+        if not options.get("debug"):
+            options["lineinfo"] = True
+        original(self, py_func, options)
 
 
 def _patch_cache(module: ModuleType) -> None:

@@ -48,9 +48,7 @@ def bfe(b: Builder, form: Form, x: Value, position: Value, length: Value) -> Val
         return b.binary("and", shifted(b, "lshr", x, position), field_mask)
     # Beyond the field its top bit repeats; an arithmetic shift repeats the top bit of x by itself.
     low = b.binary("and", shifted(b, "ashr", x, position), field_mask)
-    empty = b.compare("icmp eq", length, b.const("i32", 0))
-    last = b.select(empty, length, b.binary("sub", length, b.const("i32", 1)))
-    sign = b.select(empty, b.const(x.type, 0), shifted(b, "shl", b.const(x.type, 1), last))
+    sign = shifted(b, "shl", b.const(x.type, 1), b.binary("sub", length, b.const("i32", 1)))
     return b.binary("sub", b.binary("xor", low, sign), sign)
 
 

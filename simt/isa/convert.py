@@ -107,6 +107,7 @@ def to_integer_oracle(form: Form, x: float) -> int:
 
 
 def nan_pattern_of(source: str, to: str) -> int:
+    """The same for the oracle, as the ISA words it."""
     if source != "f64" and to not in ("s64", "u64"):
         return 0
     return {8: 0x80, 16: 0x8000, 32: 0x8000_0000, 64: 0x8000_0000_0000_0000}[bits_of(to)]

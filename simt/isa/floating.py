@@ -25,8 +25,7 @@ from simt.jit.builder import Builder, Value
 
 SECTION = "Floating Point Instructions: "
 HALF_SECTION = "Half Precision Floating Point Instructions: "
-KINDS = {"f32": "fp32", "f64": "fp64", "f16": "fp16"}
-
+KINDS = {"f32": "fp32", "f64": "fp64"}
 
 
 # Lowerings of one operation, rounded as the form says
@@ -265,6 +264,8 @@ def near_cancellation(ptx_type: str) -> tuple:
     """Products and addends that cancel up to the last bits, sit on a tie, or barely count."""
     kind = FORMATS[ptx_type]
     unit, least, most = 2.0 ** (1 - kind.precision), 2.0 ** (kind.emin - kind.precision + 1), kind.largest
+    half = kind.precision // 2
+    left, right = 1 + 2.0**-half, 1 + 2.0 ** (half - kind.precision)  # their product is a tie
     numbers = (
         (1 + unit, 1 + unit, -1 - 2 * unit), (1 + unit, 1 - unit, -1.0), (1 + unit, 1 + unit, -1.0), (1.0, 1.0, -1.0),
         (1.0, 1.0, least), (-1.0, 1.0, least), (1.0, least, -1.0), (1.0, -least, 1.0), (1 + unit, 1.0, unit / 2),
@@ -272,7 +273,8 @@ def near_cancellation(ptx_type: str) -> tuple:
         (most, 1 + unit, 0.0), (most, most, -most), (most, 1.0, unit), (least, 0.5, 0.0), (-least, 0.5, 0.0),
         (least, 0.5, least), (least, least, 0.0), (least, -least, 0.0), (least, least, 1.0), (0.0, 1.0, -0.0),
         (kind.least_normal, 1 - unit, 0.0), (kind.least_normal, 1 - unit, least), (-0.0, 1.0, 0.0),
-        (1.5, 1 / 4096, most), (3.0, 1 + unit, least),
+        (1.5, 1 / 4096, most), (3.0, 1 + unit, least), (left, right, least), (left, right, -least), (left, right, 0.0),
+        (-left, right, least), (2.0**-30, 2.0**-23 * (2.0**-7 - 1), 1.0),
     )
     return tuple(tuple(encode(x, ptx_type) for x in operands) for operands in numbers)
 

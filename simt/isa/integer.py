@@ -1,8 +1,10 @@
 """Integer arithmetic."""
 from __future__ import annotations
 
+import operator
+
 from simt.isa.lowering import binary, literal, sign_prefix
-from simt.isa.numbers import grid, is_signed, mask, own_edges, ternary_edges, unary_edges, value
+from simt.isa.numbers import grid, is_signed, limits, mask, own_edges, ternary_edges, unary_edges, value
 from simt.isa.table import Form, Row, register
 from simt.jit.builder import Builder, Value
 
@@ -87,31 +89,53 @@ def least(b: Builder, form: Form, x: Value, y: Value) -> Value:
     return b.intrinsic(sign_prefix(form) + form.parts[0], x.type, x, y)
 
 
+def saturating(b: Builder, form: Form, x: Value, y: Value) -> Value:
+    return b.intrinsic(f"s{form.parts[0]}.sat", x.type, x, y)
+
+
+def saturating_oracle(exact):
+    def oracle(form: Form, x: int, y: int) -> int:
+        lowest, highest = limits(form.type)
+        return min(max(exact(value(x, form.type), value(y, form.type)), lowest), highest) & mask(form.type)
+
+    return oracle
+
+
 def sad(b: Builder, form: Form, x: Value, y: Value, z: Value) -> Value:
     prefix = sign_prefix(form)
     large, small = b.intrinsic(prefix + "max", x.type, x, y), b.intrinsic(prefix + "min", x.type, x, y)
     return b.binary("add", z, b.binary("sub", large, small))
 
 
-def dp4a(b: Builder, form: Form, x: Value, y: Value, total: Value) -> Value:
-    for byte in range(4):
-        factors = [lane_byte(b, operand, byte, is_signed(kind))
-                   for operand, kind in zip((x, y), form.parts[1:], strict=True)]
+def dot(b: Builder, form: Form, x: Value, y: Value, total: Value) -> Value:
+    """dp4a: four bytes times four bytes; dp2a: two half words times the low or the high two bytes."""
+    x_signed, y_signed = (is_signed(kind) for kind in form.parts[-2:])
+    width, first = (8, 0) if form.parts[0] == "dp4a" else (16, 2 if form.has("hi") else 0)
+    for index in range(32 // width):
+        factors = packed(b, x, width, index, x_signed), packed(b, y, 8, first + index, y_signed)
         total = b.binary("add", total, b.binary("mul", *factors))
     return total
 
 
-def lane_byte(b: Builder, x: Value, byte: int, signed_byte: bool) -> Value:
-    top = b.binary("shl", x, b.const("i32", 24 - 8 * byte)) if byte < 3 else x
-    return b.binary("ashr" if signed_byte else "lshr", top, b.const("i32", 24))
+def packed(b: Builder, x: Value, width: int, index: int, signed_part: bool) -> Value:
+    """Part ``index`` of an i32 made of parts of ``width`` bits, extended."""
+    above = 32 - width * (index + 1)
+    top = b.binary("shl", x, b.const("i32", above)) if above else x
+    return b.binary("ashr" if signed_part else "lshr", top, b.const("i32", 32 - width))
 
 
 def dp4a_oracle(form: Form, x: int, y: int, total: int) -> int:
-    for byte in range(4):
-        left, right = (value(operand >> 8 * byte & 0xFF, kind[0] + "8")
-                       for operand, kind in zip((x, y), form.parts[1:], strict=True))
-        total += left * right
-    return total & 0xFFFFFFFF
+    x_kind, y_kind = form.parts[-2:]
+    lefts = [value(part, x_kind[0] + "8") for part in x.to_bytes(4)]
+    rights = [value(part, y_kind[0] + "8") for part in y.to_bytes(4)]
+    return sum(map(operator.mul, lefts, rights), total) & 0xFFFFFFFF
+
+
+def dp2a_oracle(form: Form, x: int, y: int, total: int) -> int:
+    x_kind, y_kind = form.parts[-2:]
+    lefts = [value(part, x_kind[0] + "16") for part in (x & 0xFFFF, x >> 16)]
+    rights = [value(part, y_kind[0] + "8") for part in y.to_bytes(4, "little")]
+    return sum(map(operator.mul, lefts, rights[2:] if form.has("hi") else rights), total) & 0xFFFFFFFF
 
 
 # Extended precision: CC.CF is a carry for additions, a borrow for subtractions.
@@ -195,7 +219,10 @@ def rows():
     yield Row("sad.{s16,u16,s32,u32,s64,u64}", sad,
               lambda form, x, y, z: z + abs(value(x, form.type) - value(y, form.type)) & mask(form.type), ternary_edges,
               SECTION + "sad", "int", inputs=3)
-    yield Row("dp4a.{s32,u32}.{s32,u32}", dp4a, dp4a_oracle, ternary_edges, SECTION + "dp4a", "imul", inputs=3)
+    yield Row("dp4a.{s32,u32}.{s32,u32}", dot, dp4a_oracle, ternary_edges, SECTION + "dp4a", "imul", inputs=3)
+    yield Row("dp2a.{lo,hi}.{s32,u32}.{s32,u32}", dot, dp2a_oracle, ternary_edges, SECTION + "dp2a", "imul", inputs=3)
+    for name, exact in (("add", operator.add), ("sub", operator.sub)):
+        yield Row(name + ".sat.s32", saturating, saturating_oracle(exact), own_edges, SECTION + name, "int")
     yield from carry_rows()
 
 

@@ -146,8 +146,8 @@ def signs(b: Builder, x: Value) -> tuple[Value, Value]:
 
 
 def sum_with_error(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
-    """The nearest sum and its exact error (Dekker's Fast2Sum; the larger operand first). The error of an overflown sum
-    is 0 or NaN."""
+    """The nearest sum and its exact error (Dekker's Fast2Sum; the larger operand first). Of a finite sum that overflows
+    the error is an infinity of the other sign, of an infinite one NaN."""
     total = b.binary("fadd", x, y)
     ordered = b.compare("fcmp oge", magnitude(b, x), magnitude(b, y))
     large, small = b.select(ordered, x, y), b.select(ordered, y, x)
@@ -157,8 +157,7 @@ def sum_with_error(b: Builder, x: Value, y: Value) -> tuple[Value, Value]:
 def sum_rounded(b: Builder, mode: str, x: Value, y: Value) -> Value:
     """x + y of doubles."""
     total, error = sum_with_error(b, x, y)
-    above, below = overflown(b, total, are_finite(b, x, y), *signs(b, error))
-    return directed(b, mode, zero_signed(b, mode, total, x, y), above, below)
+    return directed(b, mode, zero_signed(b, mode, total, x, y), *signs(b, error))
 
 
 def overflown(b: Builder, nearest: Value, finite: Value, above: Value, below: Value) -> tuple[Value, Value]:
@@ -208,13 +207,10 @@ def fma_double(b: Builder, mode: str, x: Value, y: Value, z: Value) -> Value:
     exponent = b.binary("add", x_exponent, y_exponent)
     high = b.binary("fmul", x_part, y_part)
     low = b.intrinsic("fma", "double", x_part, y_part, b.unary("fneg", high))
-    addend, distance = rescaled(b, z, exponent)
-    close, low_rest = sum_with_error(b, addend, low)
+    close, low_rest = sum_with_error(b, rescaled(b, z, exponent), low)
     total, rest = sum_with_error(b, high, close)
-    excess = b.binary("fsub", total, rescaled(b, nearest, exponent)[0])
+    excess = b.binary("fsub", total, rescaled(b, nearest, exponent))
     error = b.binary("fadd", b.binary("fadd", excess, rest), low_rest)
-    # An addend this much larger is the nearest result itself.
-    error = b.select(b.compare("icmp sgt", distance, b.const("i64", 200)), high, error)
     finite = are_finite(b, x, y, z)
     above, below = overflown(b, nearest, finite, *(b.binary("and", finite, sign) for sign in signs(b, error)))
     inexact = b.binary("or", above, below)
@@ -233,13 +229,14 @@ def split(b: Builder, x: Value) -> tuple[Value, Value]:
     return b.select(b.compare("fcmp oeq", x, b.const("double", 0.0)), x, part), exponent
 
 
-def rescaled(b: Builder, x: Value, exponent: Value) -> tuple[Value, Value]:
-    """x / 2^exponent, brought to within 2^-300 and 2^301 where it lies beyond, and its true exponent."""
+def rescaled(b: Builder, x: Value, exponent: Value) -> Value:
+    """x / 2^exponent. An exponent beyond 300 counts as 300: so small an addend only has a sign, and so large a one is
+    the nearest result itself."""
     part, own = split(b, x)
     distance = b.binary("sub", own, exponent)
     near = b.intrinsic("smax", "i64", b.intrinsic("smin", "i64", distance, b.const("i64", 300)), b.const("i64", -300))
     biased = b.binary("shl", b.binary("add", near, b.const("i64", 1023)), b.const("i64", 52))
-    return b.binary("fmul", part, b.cast("bitcast", biased, "double")), distance
+    return b.binary("fmul", part, b.cast("bitcast", biased, "double"))
 
 
 def product_error(b: Builder, x: Value, y: Value, product: Value) -> Value:

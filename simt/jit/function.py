@@ -96,6 +96,9 @@ class KernelEmitter:
                 return
         types = node.row.operand_types(node.form)
         operands = [self.operand(operand, ptx_type) for operand, ptx_type in zip(node.operands, types, strict=True)]
+        if self.is_shaped_of_varying(node, operands):
+            self.define(node, 0, self.special.known(node.results[0]))
+            return
         quick = self.predicates.lower(node, operands)
         if quick is not None:
             self.define(node, 0, quick)
@@ -104,6 +107,11 @@ class KernelEmitter:
         results = self.lanes.apply(lambda builder, *args: node.row.lower(builder, node.form, *args), operands, shape)
         for index in range(len(node.results)):
             self.define(node, index, results[index])
+
+    def is_shaped_of_varying(self, node: Node, operands: list[Lanes]) -> bool:
+        """The result's numbers are known by thread and have a pattern that those of its operands lack."""
+        return len(node.results) == 1 and not node.guard and self.shape_of(node.results[0]).bases > 0 \
+            and any(not operand.shape.bases for operand in operands)
 
     def observe_guarded(self, node: Node) -> None:
         mask = self.text.define(f"and i32 {self.mask}, {self.lanes.mask_bits(self.guard(node))}")

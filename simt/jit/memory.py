@@ -95,7 +95,8 @@ class MemoryEmitter:
         source = node.operands[1]
         items = source.items if isinstance(source, Vector) else (source,)
         values = [self.emitter.operand(item, node.form.type) for item in items]
-        scalar = access.shape == UNIFORM and all(v.shape == UNIFORM for v in values) and not node.guard
+        scalar = access.shape == UNIFORM and all(v.shape == UNIFORM for v in values) and not node.guard \
+            and access.site.space != "local"        # there, one address means a cell of each lane
         passed = self.check(access)
         if not scalar:
             whole = self.text.define(f"icmp eq i32 {mask}, -1")

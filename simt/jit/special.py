@@ -1,18 +1,20 @@
 """Special registers (PTX ISA, chapter "Special Registers") as warp values."""
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from simt.ir.divergence import special_shape
 from simt.ir.known import thread_index
-from simt.ir.shapes import SEGMENT, WARP
+from simt.ir.shapes import SEGMENT, WARP, Shape
 from simt.isa.table import Unsupported
-from simt.jit.builder import Value
+from simt.jit.builder import IR_BITS, IR_TYPE, Value
 from simt.jit.lanes import Lanes
 
 
 class SpecialRegisters:
     def __init__(self, emitter):
         self.emitter = emitter
-        self.tables: dict[str, str] = {}        # constant tables of thread indices, one per axis in use
+        self.tables: dict[str, tuple[str, Sequence[int]]] = {}      # constant tables by linear thread: lane type, numbers
 
     def read(self, name: str) -> Lanes:
         """A special register; raises Unsupported for one that the emulated device does not have."""
@@ -53,18 +55,30 @@ class SpecialRegisters:
         return lanes.varying([lanes.constants("i32", tuple(numbers[k:k + SEGMENT])) for k in range(0, WARP, SEGMENT)])
 
     def thread(self, axis: str) -> Lanes:
-        """tid from a constant table: a base per warp or half warp, or a vector where the lanes have no fixed pattern."""
-        kernel, text = self.emitter.kernel, self.emitter.text
-        shape = special_shape(f"%tid.{axis}", kernel.block_shape)
-        self.tables[axis] = "@tid_" + axis
+        block_shape = self.emitter.kernel.block_shape
+        threads = -(-self.emitter.kernel.threads // WARP) * WARP
+        return self.by_thread(f"tid_{axis}", "i32", [thread_index(block_shape, axis, linear) for linear in range(threads)],
+                              special_shape(f"%tid.{axis}", block_shape))
+
+    def known(self, name: str) -> Lanes:
+        """A register that depends on the thread's place in the block alone, from the numbers worked out while compiling."""
+        kernel = self.emitter.kernel
+        return self.by_thread("known_" + name[1:], IR_TYPE[kernel.register_type(name)], kernel.known.values[name],
+                              self.emitter.shape_of(name))
+
+    def by_thread(self, stem: str, lane_type: str, numbers: Sequence[int], shape: Shape) -> Lanes:
+        """A constant table by linear thread: a base per warp or half warp, or a vector where the lanes have no fixed pattern."""
+        text = self.emitter.text
+        symbol = f'@"{stem}"'
+        self.tables[symbol] = (lane_type, numbers)
         first = text.define("shl i32 %warp, 5")
         parts = []
         for k in range(max(shape.bases, 1) if shape.bases else WARP // SEGMENT):
             index = text.define(f"add i32 {first}, {k * SEGMENT}")
-            at = text.define(f"getelementptr i32, ptr @tid_{axis}, i32 {index}")
-            kind = "i32" if shape.bases else f"<{SEGMENT} x i32>"
-            parts.append(Value("i32", text.define(f"load {kind}, ptr {at}, align 4")))
-        return Lanes("i32", shape, tuple(parts))
+            at = text.define(f"getelementptr {lane_type}, ptr {symbol}, i32 {index}")
+            kind = lane_type if shape.bases else f"<{SEGMENT} x {lane_type}>"
+            parts.append(Value(lane_type, text.define(f"load {kind}, ptr {at}, align {max(IR_BITS[lane_type] // 8, 1)}")))
+        return Lanes(lane_type, shape, tuple(parts))
 
     def clock(self, stem: str) -> Lanes:
         """A counter that only ever rises; its unit is a call, not a cycle: the emulated device has no cycles to show."""
@@ -79,13 +93,10 @@ class SpecialRegisters:
         return self.emitter.lanes.uniform(Value("i32", text.define(f"trunc i64 {now} to i32")))
 
     def global_text(self) -> list[str]:
-        kernel = self.emitter.kernel
-        count = -(-kernel.threads // WARP) * WARP
-        lines = []
-        for axis, symbol in self.tables.items():
-            numbers = ", ".join(f"i32 {thread_index(kernel.block_shape, axis, linear)}" for linear in range(count))
-            lines.append(f"{symbol} = internal constant [{count} x i32] [{numbers}], align 64")
-        return lines
+        const = self.emitter.lanes.scalar.const
+        return [f"{symbol} = internal constant [{len(numbers)} x {lane_type}] "
+                f"[{', '.join(f'{lane_type} {const(lane_type, number).text}' for number in numbers)}], align 64"
+                for symbol, (lane_type, numbers) in self.tables.items()]
 
 
 MASKS = {

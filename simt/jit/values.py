@@ -105,7 +105,8 @@ class Values:
     def slot(self, name: str) -> Slot:
         if name not in self.slots:
             lane_type = IR_TYPE[self.emitter.kernel.register_type(name)]
-            self.slots[name] = Slot("%s" + name[1:], lane_type, self.emitter.shape_of(name))
+            plain = name[1:].replace("@", "..")     # the mark of a register's scope; a name of LLVM's has no @
+            self.slots[name] = Slot("%s" + plain, lane_type, self.emitter.shape_of(name))
         return self.slots[name]
 
     @staticmethod

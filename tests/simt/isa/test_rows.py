@@ -221,7 +221,8 @@ def test_every_row_counts_in_a_known_class_and_names_its_section():
         assert " Instructions: " in row.section, name
 
 
-CONSTANTS = ("shl.b32", "shl.b64", "shr.u16", "shr.s32", "shr.s64", "div.s32", "div.u32", "div.s64", "rem.s16", "rem.u64")
+CONSTANTS = ("shl.b32", "shl.b64", "shr.u16", "shr.s32", "shr.s64",
+             "div.s32", "div.u32", "div.s64", "rem.s16", "rem.u64")
 
 
 @pytest.mark.parametrize("opcode", CONSTANTS)
@@ -421,6 +422,12 @@ def test_sign_extension_follows_the_source():
 def test_dividing_approximately_by_a_huge_number_gives_zero():
     assert value_of("div.approx.f32", 2.0**127, 2.0**127) == 0
     assert value_of("div.full.f32", 2.0**127, 2.0**127) == 1
+
+
+def test_the_double_approximations_work_on_high_words_only():
+    assert encode(value_of("rcp.approx.ftz.f64", 3.0), "f64") == 0x3FD5555500000000
+    assert encode(value_of("rsqrt.approx.ftz.f64", 2.0), "f64") == 0x3FE6A09E00000000
+    assert value_of("rcp.approx.ftz.f64", decode(0x7FEFFFFF00000001, "f64")) == 0  # 1 / it is subnormal
 
 
 # What does not load

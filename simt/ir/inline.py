@@ -1,0 +1,189 @@
+"""Calls of device functions, replaced by the function's body.
+
+Parameters and return values of a call live in param space; here each (variable, offset, width) becomes a register. A call
+of a function without a body stays in the code when the runtime supplies it (simt/isa/calls.py); recursion does not end and
+is refused.
+"""
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from simt.isa.table import Unsupported, bits_of
+from simt.ptx.statements import Address, Function, Instruction, Label, Module, Operand, Reg, Symbol, Vector
+
+SUPPLIED = frozenset({"vprintf", "__assertfail"})
+DEPTH_LIMIT = 64
+Body = list[Instruction | Label]
+
+
+def inline_calls(module: Module, kernel: Function) -> Function:
+    """The kernel with every call of a known function replaced. Raises Unsupported for indirect, recursive and unknown ones."""
+    if not any(isinstance(s, Instruction) and s.opcode.startswith("call") for s in kernel.body or ()):
+        return kernel
+    return _Inliner(module, kernel).run()
+
+
+class _Inliner:
+    def __init__(self, module: Module, kernel: Function):
+        self.module, self.kernel = module, kernel
+        self.registers = dict(kernel.registers)
+        self.variables = list(kernel.variables)
+        self.serial = 0
+
+    def run(self) -> Function:
+        locals_ = {v.name for v in self.kernel.variables if v.space == "param"}
+        body = list(self.expand(list(self.kernel.body or ()), locals_, ()))
+        return dataclasses.replace(self.kernel, body=tuple(body), registers=self.registers, variables=tuple(self.variables))
+
+    def expand(self, body: Body, places: set[str], stack: tuple[str, ...]) -> Iterator[Instruction | Label]:
+        """``places``: param variables that hold arguments and results, not the kernel's own parameters."""
+        for statement in body:
+            if isinstance(statement, Label):
+                yield statement
+            elif statement.opcode.split(".")[0] == "call":
+                yield from self.call(statement, places, stack)
+            elif is_param_access(statement) and base_name(statement) in places:
+                yield from self.moves(statement)
+            else:
+                yield statement
+
+    def call(self, statement: Instruction, places: set[str], stack: tuple[str, ...]) -> Iterator[Instruction | Label]:
+        returns, target, arguments = statement.operands[:3]
+        if not isinstance(target, Symbol):
+            raise Unsupported("an indirect call", statement.line)
+        if statement.guard is not None:
+            yield from self.guarded(statement, places, stack)
+            return
+        function = self.module.functions.get(target.name)
+        if function is None or function.body is None:
+            if target.name not in SUPPLIED:
+                raise Unsupported(f"a call of {target.name}, which no loaded module defines", statement.line)
+            yield self.supplied(statement, target.name, returns, arguments)
+            return
+        if target.name in stack or len(stack) >= DEPTH_LIMIT:
+            raise Unsupported(f"the recursive function {target.name}", statement.line)
+        yield from self.body_of(function, statement, returns, arguments, (*stack, target.name))
+
+    def guarded(self, statement: Instruction, places: set[str], stack: tuple[str, ...]) -> Iterator[Instruction | Label]:
+        """``@p call`` becomes a branch around the call."""
+        self.serial += 1
+        after = f"after_call.{self.serial}"
+        yield dataclasses.replace(statement, opcode="bra", operands=(Symbol(after),), negated=not statement.negated)
+        yield from self.call(dataclasses.replace(statement, guard=None, negated=False), places, stack)
+        yield Label(after, statement.line)
+
+    def body_of(self, function: Function, statement: Instruction, returns: Vector, arguments: Vector,
+                stack: tuple[str, ...]) -> Iterator[Instruction | Label]:
+        self.serial += 1
+        renamer = _Renamer(self, function, self.serial, statement)
+        for parameter, operand in zip((*function.returns, *function.params), (*returns.items, *arguments.items), strict=True):
+            renamer.places[parameter.name] = operand.name
+        places = set(renamer.places.values())
+        places |= {renamer.names[v.name] for v in function.variables if v.space == "param"}
+        yield from self.expand(renamer.body(), places, stack)
+        yield Label(renamer.end, statement.line)
+
+    def moves(self, statement: Instruction) -> Iterator[Instruction]:
+        """``st.param`` and ``ld.param`` of a call as moves to and from registers."""
+        parts = statement.opcode.split(".")
+        storing = parts[0] == "st"
+        address, value = statement.operands if storing else statement.operands[::-1]
+        items = value.items if isinstance(value, Vector) else (value,)
+        width = bits_of(parts[-1])
+        for index, item in enumerate(items):
+            place = self.place(address.base.name, address.base.offset + address.offset + index * width // 8, width)
+            operands = (Reg(place), item) if storing else (item, Reg(place))
+            yield dataclasses.replace(statement, opcode=move_of(parts[-1]), operands=operands)
+
+    def place(self, variable: str, offset: int, width: int) -> str:
+        """The register of a piece of an argument or result."""
+        name = f"%param_{variable.replace('.', '_').replace('%', '_')}_{offset}_{width}p"
+        self.registers.setdefault(name, f"b{width}")
+        return name
+
+    def supplied(self, statement: Instruction, name: str, returns: Vector, arguments: Vector) -> Instruction:
+        """A call that the runtime answers: its operands become the registers of arguments and results."""
+        values = [Reg(self.place(item.name, 0, self.width(item.name))) for item in (*returns.items, *arguments.items)]
+        return dataclasses.replace(statement, opcode=f"call.{name}", operands=tuple(values))
+
+    def width(self, variable: str) -> int:
+        found = next(v for v in self.variables if v.name == variable)
+        return bits_of(found.type)
+
+
+class _Renamer:
+    """The body of one call with its own registers, labels and local variables."""
+
+    def __init__(self, inliner: _Inliner, function: Function, serial: int, call: Instruction):
+        self.function, self.serial, self.call = function, serial, call
+        self.end = f"return.{serial}"
+        self.places: dict[str, str] = {}        # the function's parameters -> the call's variables
+        self.names: dict[str, str] = {}
+        self.labels = {s.name: f"{s.name}.{serial}" for s in function.body if isinstance(s, Label)}
+        inliner.registers |= {self.register(name): ptx_type for name, ptx_type in function.registers.items()}
+        for variable in function.variables:
+            self.names[variable.name] = variable.name if variable.space == "shared" else f"{variable.name}.{serial}"
+            inliner.variables.append(dataclasses.replace(variable, name=self.names[variable.name]))
+
+    def register(self, name: str) -> str:
+        """``%rd`` of the function -> ``%c3_rd``."""
+        return f"%c{self.serial}_{name[1:]}"
+
+    def body(self) -> Body:
+        found: Body = []
+        for statement in self.function.body:
+            if isinstance(statement, Label):
+                found.append(Label(self.labels[statement.name], statement.line))
+                continue
+            source = statement.source or self.call.source
+            chain = statement.inlined + ((self.call.source,) if self.call.source else ()) + self.call.inlined
+            operands = tuple(self.operand(operand) for operand in statement.operands)
+            guard = self.name(statement.guard) if statement.guard else None
+            opcode = statement.opcode
+            if opcode.split(".")[0] == "ret":
+                opcode, operands = "bra", (Symbol(self.end),)
+            found.append(dataclasses.replace(statement, opcode=opcode, operands=operands, guard=guard, source=source,
+                                             inlined=chain))
+        return found
+
+    def name(self, name: str) -> str:
+        known = name in self.function.registers or name.rstrip("0123456789") in self.function.registers
+        return self.register(name) if known else name
+
+    def operand(self, operand: Operand) -> Operand:
+        if isinstance(operand, Reg):
+            return Reg(self.name(operand.name))
+        if isinstance(operand, Symbol):
+            for table in (self.labels, self.places, self.names):
+                if operand.name in table:
+                    return Symbol(table[operand.name], operand.offset)
+            return operand
+        if dataclasses.is_dataclass(operand) and not hasattr(operand, "bits"):
+            changes = {}
+            for field in dataclasses.fields(operand):
+                value = getattr(operand, field.name)
+                if isinstance(value, tuple):
+                    changes[field.name] = tuple(self.operand(item) for item in value)
+                elif dataclasses.is_dataclass(value):
+                    changes[field.name] = self.operand(value)
+            return dataclasses.replace(operand, **changes)
+        return operand
+
+
+def is_param_access(statement: Instruction) -> bool:
+    parts = statement.opcode.split(".")
+    return parts[0] in ("ld", "st") and "param" in parts
+
+
+def base_name(statement: Instruction) -> str | None:
+    address = next((o for o in statement.operands if isinstance(o, Address)), None)
+    return address.base.name if address is not None and isinstance(address.base, Symbol) else None
+
+
+def move_of(ptx_type: str) -> str:
+    """An opcode that copies a value of a type: by its bits."""
+    bits = bits_of(ptx_type)
+    return f"mov.b{max(bits, 16)}"
+
+
