@@ -9,7 +9,20 @@ from __future__ import annotations
 import dataclasses
 
 from simt.isa.table import Unsupported, find
-from simt.ptx.statements import Address, Function, Imm, Instruction, Label, Operand, Pair, Reg, SourceLine, Symbol, Vector
+from simt.ptx.statements import (
+    Address,
+    Function,
+    Imm,
+    Instruction,
+    Label,
+    Negated,
+    Operand,
+    Pair,
+    Reg,
+    SourceLine,
+    Symbol,
+    Vector,
+)
 
 RETURNS = ("ret", "exit")
 BARRIERS = ("bar", "barrier")
@@ -108,6 +121,8 @@ def registers(operand: Operand) -> list[str]:
     """Names of the ordinary registers in an operand (special registers have an axis or are not declared)."""
     if isinstance(operand, Reg):
         return [operand.name] if is_register(operand.name) else []
+    if isinstance(operand, Negated):
+        return registers(operand.register)
     if isinstance(operand, Address):
         return registers(operand.base)
     if isinstance(operand, Vector):
@@ -213,8 +228,10 @@ def make_node(statement: Instruction) -> Node:
     base = node.base
     if base == "bra" or base in RETURNS:
         return node
+    if base == "mov":
+        node.opcode, node.operands = split_move(node)
     where = f"{statement.source.file}:{statement.source.line}" if statement.source else ""
-    node.row, node.form = find(statement.opcode, statement.line, where)
+    node.row, node.form = find(node.opcode, statement.line, where)
     if base not in NO_RESULT and has_result(node):
         node.results = result_names(node.operands.pop(0))
     carry = getattr(node.row, "carry", "").split()
@@ -223,6 +240,17 @@ def make_node(statement: Instruction) -> Node:
     if "out" in carry:
         node.results.append("%cc")
     return node
+
+
+def split_move(node: Node) -> tuple[str, list[Operand]]:
+    """``mov`` with a braced list has rows of its own (simt/isa/pack.py)."""
+    target, source = node.operands
+    ptx_type = node.opcode.split(".")[-1]
+    if isinstance(target, Vector):
+        return f"unpack{len(target.items)}.{ptx_type}", node.operands
+    if isinstance(source, Vector):
+        return f"pack{len(source.items)}.{ptx_type}", [target, *source.items]
+    return node.opcode, node.operands
 
 
 def has_result(node: Node) -> bool:

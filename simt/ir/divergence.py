@@ -15,7 +15,7 @@ from simt.ir.ranges import Ranges
 from simt.ir.shapes import UNIFORM, VARYING, WARP, Shape, elementwise, meet
 from simt.ir.ssa import Values
 from simt.isa.table import bits_of
-from simt.ptx.statements import Address, Operand, Reg, Vector
+from simt.ptx.statements import Address, Negated, Operand, Reg, Vector
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -41,6 +41,8 @@ class Shapes:
             if operand.name in self.of_value:
                 return self.of_value[operand.name]
             return special_shape(operand.name, self.block_shape) if operand.name in SPECIAL else UNIFORM
+        if isinstance(operand, Negated):
+            return self.of(operand.register)
         if isinstance(operand, Address):
             return self.of(operand.base)
         if isinstance(operand, Vector):
@@ -137,6 +139,8 @@ class _Analysis:
             if operand.name in SPECIAL:
                 return special_shape(operand.name, self.block_shape)
             return self.known.get(operand.name) if operand.name in self.values.block else UNIFORM
+        if isinstance(operand, Negated):
+            return self.of(operand.register)
         if isinstance(operand, Address):
             return self.of(operand.base)
         if isinstance(operand, Vector):
@@ -170,7 +174,7 @@ class _Analysis:
             return [WARP_SHAPES[row.shape](operands)] * len(node.results)
         if len(node.results) == 1 and self.ranges.fixed(node.results[0]) is not None:
             return [UNIFORM]
-        if node.results[0] in self.known_shapes:
+        if len(node.results) == 1 and node.results[0] in self.known_shapes:
             return [self.known_shapes[node.results[0]]]
         types = row.result_types(node.form)[: len(node.results)]
         return [elementwise(node, operands, self.ranges, bits_of(ptx_type)) for ptx_type in types]

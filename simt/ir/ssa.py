@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 
 from simt.ir.blocks import Block, Graph, Node, Phi, is_register
 from simt.ir.order import Order
-from simt.ptx.statements import Address, Operand, Pair, Reg, Vector
+from simt.ptx.statements import Address, Negated, Operand, Pair, Reg, Vector
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -170,6 +170,8 @@ class _Renamer:
 def renamed(operand: Operand, names: dict[str, str]) -> Operand:
     if isinstance(operand, Reg):
         return Reg(names.get(operand.name, operand.name))
+    if isinstance(operand, Negated):
+        return Negated(renamed(operand.register, names))
     if isinstance(operand, Address):
         return Address(renamed(operand.base, names), operand.offset)
     if isinstance(operand, Vector):

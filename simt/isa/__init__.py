@@ -4,12 +4,14 @@ from simt.isa import (  # noqa: F401  each registers its rows
     approx,
     bfloat,
     bits,
+    calls,
     compare,
     convert,
     floating,
     integer,
     logic,
     memory,
+    pack,
     warp,
 )
 from simt.isa.table import ROWS, Form, Row, Unsupported, bits_of, expand, find, register

@@ -132,7 +132,7 @@ def circular(turn: int):
 
 
 def reduced(b: Builder, x: Value) -> tuple[Value, Value]:
-    """x - k pi/2 with the nearest k, and k modulo 2^32: in double, with pi/2 in two parts, as x may lie close to k pi/2."""
+    """x - k pi/2 with the nearest k, and k modulo 2^32: in double, pi/2 in two parts, as x may lie close to k pi/2."""
     wide, shifter = b.cast("fpext", x, "double"), b.const("double", 1.5 * 2.0**52)
     sum_ = b.binary("fadd", b.binary("fmul", wide, b.const("double", 2 / math.pi)), shifter)
     k = b.binary("fsub", sum_, shifter)

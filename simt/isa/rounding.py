@@ -185,7 +185,7 @@ def zero_signed(b: Builder, mode: str, total: Value, x: Value, y: Value) -> Valu
 
 
 def fma_odd(b: Builder, x: Value, y: Value, z: Value, mode: str = "rn") -> Value:
-    """x * y + z of floats or halves, rounded to odd in double: the product is exact, the sum's error decides the bit."""
+    """x * y + z of floats or halves, rounded to odd in double: the product is exact, the sum's error sets the bit."""
     wide_x, wide_y, wide_z = (b.cast("fpext", operand, "double") for operand in (x, y, z))
     product = b.binary("fmul", wide_x, wide_y)
     total, error = sum_with_error(b, product, wide_z)

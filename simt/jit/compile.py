@@ -8,9 +8,10 @@ import threading
 
 import llvmlite.binding as llvm
 
+from simt.ir.inline import inline_calls
 from simt.ir.program import Kernel, analyse_kernel
 from simt.ir.variables import Layout, layout
-from simt.jit import cache, support
+from simt.jit import cache, hostcalls, support
 from simt.jit.access import Site
 from simt.jit.entry import run_blocks
 from simt.jit.function import KernelEmitter
@@ -50,7 +51,7 @@ def compile_kernel(module: Module, name: str, block_shape: tuple[int, int, int],
 
     Raises Unsupported for PTX without a row.
     """
-    function = module.functions[name]
+    function = inline_calls(module, module.functions[name])
     kernel = analyse_kernel(function, block_shape)
     places = layout(module, function)
     slots = Slots()
@@ -95,8 +96,10 @@ def new_target_machine():
 def load_support() -> object:
     """Compile the shared functions and make their names known to the linker of later modules."""
     engine, _ = link(object_code(support.module_text()), "simt_access")
+    llvm.add_symbol("simt_print", hostcalls.address())
     for name in support.SIGNATURES:
-        llvm.add_symbol(name, engine.get_function_address(name))
+        if name != "simt_print":
+            llvm.add_symbol(name, engine.get_function_address(name))
     return engine
 
 

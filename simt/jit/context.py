@@ -17,7 +17,7 @@ FIELDS = (
     "table_starts", "table_ends", "table_count",        # live allocations, sorted by start
     "globals",                              # pointer to the addresses of global and constant variables
     "states", "params", "counters", "checks",
-    "fault_code", "fault_site", "fault_lane", "fault_warp", "fault_address", "fault_mask", "fault_extra",
+    "fault_code", "fault_site", "fault_lane", "fault_warp", "fault_address", "fault_mask", "fault_extra", "fault_site_text",
     "arrived_count", "arrived_all", "arrived_any",      # what the running barrier round has gathered
     "result_count", "result_all", "result_any",         # what the last finished round delivers
     "grid_id", "clock",

@@ -23,7 +23,7 @@ from simt.jit.special import SpecialRegisters
 from simt.jit.suspend import Suspension
 from simt.jit.values import Values
 from simt.jit.warp import WarpInstructions
-from simt.ptx.statements import Imm, Operand, Reg, Symbol
+from simt.ptx.statements import Imm, Negated, Operand, Reg, Symbol
 
 FAULT = -2
 FULL = "-1"                 # the mask with all 32 lanes
@@ -175,6 +175,8 @@ class KernelEmitter:
             if operand.name in SPECIAL:
                 return self.fit(self.special.read(operand.name), wanted)
             return self.fit(self.values.read(operand.name), wanted)
+        if isinstance(operand, Negated):
+            return self.predicates.inverse(self.operand(operand.register, ptx_type))
         raise Unsupported(f"the operand {operand}")
 
     def fit(self, value: Lanes, wanted: str) -> Lanes:

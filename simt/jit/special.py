@@ -67,7 +67,7 @@ class SpecialRegisters:
                               self.emitter.shape_of(name))
 
     def by_thread(self, stem: str, lane_type: str, numbers: Sequence[int], shape: Shape) -> Lanes:
-        """A constant table by linear thread: a base per warp or half warp, or a vector where the lanes have no fixed pattern."""
+        """A constant table by linear thread: a base per warp or half warp, or a vector where lanes have no fixed pattern."""
         text = self.emitter.text
         symbol = f'@"{stem}"'
         self.tables[symbol] = (lane_type, numbers)

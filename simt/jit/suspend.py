@@ -211,6 +211,11 @@ class Suspension:
         self.traps.append((node, reason))
         return len(self.traps) - 1
 
+    def fail(self, code: int, node: Node, reason: str) -> None:
+        """The running lanes end the launch here. Code that follows cannot be reached."""
+        self.emit_fault(code, self.trap(node, reason), self.emitter.mask)
+        self.text.label(self.text.fresh_label("unreachable"))
+
     def fail_if(self, wrong: str, node: Node, reason: str, mask: str) -> None:
         """Fault when the i1 ``wrong`` holds; ``mask``: the lanes to blame."""
         bad, going = self.text.fresh_label("wrong"), self.text.fresh_label("right")

@@ -7,6 +7,7 @@ from simt.isa.table import Unsupported
 from simt.jit.builder import IR_BITS, IR_TYPE, Value
 from simt.jit.lanes import SEGMENTS, Lanes
 
+ASSERT, LAUNCH_FAILED = 710, 719        # CUresult
 ATOMIC = {
     "add": "add", "and": "and", "or": "or", "xor": "xor", "exch": "xchg",
     "inc": "uinc_wrap", "dec": "udec_wrap",
@@ -227,6 +228,37 @@ class WarpInstructions:
 
     def nothing(self, node: Node) -> None:
         """nanosleep, prefetch, …: no effect on values."""
+
+    # -- calls that the runtime answers
+
+    def print_text(self, node: Node) -> None:
+        """vprintf: each running lane hands its format and arguments to the host."""
+        memory = self.emitter.memory
+        text, arguments = (self.emitter.operand(o, "b64") for o in node.operands)
+        memory.to_exchange(0, arguments, "i64")
+        memory.to_exchange(1, text, "i64")
+
+        def one(lane: str) -> None:
+            at = self.text.define(f"getelementptr i64, ptr %exchange, i32 {lane}")
+            values = self.text.define(f"load i64, ptr {at}")
+            template = self.text.define(f"load i64, ptr {self.text.define(f'getelementptr i64, ptr {at}, i64 {WARP}')}")
+            self.text.define(f"call i32 @simt_print(i64 {template}, i64 {values})")
+
+        self.lane_loop(self.emitter.mask, one)
+        self.emitter.define(node, 0, self.lanes.constant("i32", 0))
+
+    def assert_failed(self, node: Node) -> None:
+        """__assertfail: keeps the addresses of message and place for the diagnosis."""
+        memory = self.emitter.memory
+        for name, index in (("fault_address", 0), ("fault_site_text", 1)):
+            memory.to_exchange(0, self.emitter.operand(node.operands[index], "b64"), "i64")
+            lane = self.emitter.suspension.first_lane(self.emitter.mask)
+            value = self.text.define(f"load i64, ptr {self.text.define(f'getelementptr i64, ptr %exchange, i64 {lane}')}")
+            self.text.emit(f"store i64 {value}, ptr {self.emitter.context.pointer(name)}")
+        self.emitter.suspension.fail(ASSERT, node, "assertion failed")
+
+    def trap(self, node: Node) -> None:
+        self.emitter.suspension.fail(LAUNCH_FAILED, node, "trap")
 
     # -- addresses
 

@@ -1,6 +1,7 @@
 """From the bare facts of a fault to a lesson: kernel, source line, block and thread, array, index, extent, what to do."""
 from __future__ import annotations
 
+import ctypes
 import re
 
 from simt.ir.known import thread_index
@@ -141,12 +142,19 @@ def explain_trap(run, worker) -> list[str]:
     lane = worker.field("fault_lane")
     mask = worker.field("fault_mask") & 0xFFFFFFFF
     head = f"kernel {kernel_name(run.name)}: {node.opcode}: {reason}"
+    if reason == "assertion failed":
+        return explain_assert(run, worker, node)
     advice = {
         "outside its own mask": "every thread that executes it must be named in its own mask",
         "a named lane does not arrive": "name only the threads that take this branch, or move the call out of the branch",
+        "trap": "the kernel executed trap: it gave up on purpose",
         "different barriers": "every thread of a block must reach the same syncthreads(): move it out of the branch",
     }[reason]
     return [head, f"at {where(node)}", f"first by {thread_of(run, worker, min(lane, WARP - 1))}; lanes {mask:#010x} of warp "
             f"{worker.field('fault_warp')}", f"what to do: {advice}"]
 
 
+def explain_assert(run, worker, node) -> list[str]:
+    message = ctypes.string_at(worker.field("fault_address")).decode(errors="replace")
+    return [f"kernel {kernel_name(run.name)}: assertion failed: {message}", f"at {where(node)}",
+            f"first by {thread_of(run, worker, worker.field('fault_lane'))}"]

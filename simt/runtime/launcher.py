@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simt.jit import hostcalls
 from simt.observe import names
 from simt.observe.observer import add_up
 from simt.runtime.diagnose import explain
@@ -129,6 +130,8 @@ class _Run:
             for thread in threads:
                 thread.join()
             raise
+        finally:
+            hostcalls.flush()
         failed = next((worker for worker in workers if worker.failed), None)
         if failed is not None:
             raise Fault(failed.field("fault_code"), *explain(self, failed))
