@@ -88,7 +88,7 @@ class Block:
     @property
     def barrier(self) -> Node | None:
         node = self.terminator
-        return node if node is not None and node.base in BARRIERS else None
+        return node if node is not None and is_barrier(node) else None
 
     @property
     def branch(self) -> Node | None:
@@ -179,7 +179,7 @@ class _Splitter:
             block = self.start()
         if node.base == "bra":
             block.terminator = node
-        elif node.base in RETURNS or node.base in BARRIERS:
+        elif node.base in RETURNS or is_barrier(node):
             if node.guard:
                 block = self.around(block, node)
             block.terminator = node
@@ -200,7 +200,7 @@ class _Splitter:
     def connect(self) -> None:
         for block, following in zip(self.blocks, [*self.blocks[1:], None], strict=True):
             node = block.terminator
-            if node is None or node.base in BARRIERS:
+            if node is None or is_barrier(node):
                 block.successors = [following] if following else []
             elif node.base == "bra":
                 self.connect_branch(block, node, following)
@@ -232,7 +232,7 @@ def make_node(statement: Instruction) -> Node:
         node.opcode, node.operands = split_move(node)
     where = f"{statement.source.file}:{statement.source.line}" if statement.source else ""
     node.row, node.form = find(node.opcode, statement.line, where)
-    if base not in NO_RESULT and has_result(node):
+    if has_result(node):
         node.results = result_names(node.operands.pop(0))
     carry = getattr(node.row, "carry", "").split()
     if "in" in carry:
@@ -253,8 +253,17 @@ def split_move(node: Node) -> tuple[str, list[Operand]]:
     return node.opcode, node.operands
 
 
+def is_barrier(node: Node) -> bool:
+    """The warp is suspended here: barriers of the block, and that of a cooperative grid."""
+    return node.base in BARRIERS or node.opcode == "call.cudaCGSynchronize"
+
+
 def has_result(node: Node) -> bool:
-    return node.base not in BARRIERS or ".red." in node.opcode
+    if node.base == "call":
+        return bool(node.row.result_types(node.form))
+    if node.base in BARRIERS:
+        return ".red." in node.opcode
+    return node.base not in NO_RESULT
 
 
 def result_names(operand: Operand) -> list[str]:

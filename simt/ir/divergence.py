@@ -184,7 +184,7 @@ class _Analysis:
         guard = self.known.get(node.guard, UNIFORM)
         previous = node.previous.get(name)
         joined = meet(shape, self.known.get(previous) if previous else None)
-        if not guard.bases or not joined.flat:
+        if not guard.flat or not joined.flat:
             return VARYING
         return Shape(max(guard.bases, joined.bases))
 

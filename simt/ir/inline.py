@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from simt.isa.table import Unsupported, bits_of
 from simt.ptx.statements import Address, Function, Instruction, Label, Module, Operand, Reg, Symbol, Vector
 
-SUPPLIED = frozenset({"vprintf", "__assertfail"})
+SUPPLIED = frozenset({"vprintf", "__assertfail", "cudaCGGetIntrinsicHandle", "cudaCGSynchronize"})
 DEPTH_LIMIT = 64
 Body = list[Instruction | Label]
 

@@ -1,4 +1,4 @@
-"""Functions that a GPU's runtime supplies to device code: printf and assert; and trap.
+"""Functions that a GPU's runtime supplies to device code: printf, assert, the barrier of a cooperative grid; and trap.
 
 The oracle of printf gives the text that a call prints; the others stop the launch and have no value.
 """
@@ -72,6 +72,12 @@ register([
             operands=lambda form: ("b64", "b64"), results=lambda form: ("b32",)),
     WarpRow("call.__assertfail", lambda warp, node: warp.warp.assert_failed(node), lambda form: None, ((),), SECTION, "other",
             operands=lambda form: ("b64", "b64", "b32", "b64", "b64"), results=lambda form: ()),
+    WarpRow("call.cudaCGGetIntrinsicHandle", lambda warp, node: warp.warp.grid_handle(node), lambda form, scope: 1, ((1,),),
+            "CUDA C++ Programming Guide: Cooperative Groups", "other", "uniform", operands=lambda form: ("b32",),
+            results=lambda form: ("b64",)),
+    WarpRow("call.cudaCGSynchronize", lambda warp, node: warp.warp.barrier_vote(node), lambda form, handle, flags: 0, ((1, 0),),
+            "CUDA C++ Programming Guide: Cooperative Groups", "barrier", "uniform", operands=lambda form: ("b64", "b32"),
+            results=lambda form: ("b32",)),
     WarpRow("{trap,brkpt}", lambda warp, node: warp.warp.trap(node), lambda form: None, ((),), SECTION, "other",
             operands=lambda form: ()),
 ])

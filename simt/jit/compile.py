@@ -13,12 +13,13 @@ from simt.ir.program import Kernel, analyse_kernel
 from simt.ir.variables import Layout, layout
 from simt.jit import cache, hostcalls, support
 from simt.jit.access import Site
-from simt.jit.entry import run_blocks
+from simt.jit.entry import entry_points
 from simt.jit.function import KernelEmitter
 from simt.observe.observer import Slots
 from simt.ptx.statements import Module
 
 COMPILING = threading.Lock()        # LLVM contexts are not shared safely between Python threads
+ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 BRANCH_WEIGHTS = '!0 = !{!"branch_weights", i32 2000, i32 1}'
 
 
@@ -26,7 +27,7 @@ BRANCH_WEIGHTS = '!0 = !{!"branch_weights", i32 2000, i32 1}'
 class Machine:
     """A kernel compiled for one block shape.
 
-    run:          the native run_blocks(context address); it may be called from several threads at once
+    run, run_grid: the native functions of simt/jit/entry.py, of a context's address; safe on several threads at once
     state_bytes:  memory that each warp needs while it waits at a barrier
     check_groups: pairs of the bounds-check cache, each worker its own
     counters:     64-bit counters, each worker its own (0 for a plain build)
@@ -36,6 +37,7 @@ class Machine:
     kernel: Kernel
     layout: Layout
     run: object
+    run_grid: object
     state_bytes: int
     groups: list
     sites: list[Site]
@@ -60,17 +62,18 @@ def compile_kernel(module: Module, name: str, block_shape: tuple[int, int, int],
     emitter.layout = places
     text = module_text(emitter)
     with COMPILING:
-        engine, address = native(text, "run_blocks")
-    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)
-    return Machine(kernel, places, run, emitter.state_bytes, emitter.memory.planner.groups, emitter.memory.planner.sites,
-                   emitter.suspension.traps, [block.terminator for block in emitter.suspension.barriers],
-                   slots.count, watching, engine)
+        engine = native(text)
+    run, run_grid = (ENTRY(engine.get_function_address(entry)) for entry in ("run_blocks", "run_grid"))
+    planner = emitter.memory.planner
+    return Machine(kernel, places, run, run_grid, emitter.state_bytes, planner.groups, planner.sites, emitter.suspension.traps,
+                   [block.terminator for block in emitter.suspension.barriers], slots.count, watching, engine)
 
 
 def module_text(emitter: KernelEmitter) -> str:
     body = emitter.emit()
     emitter.state_bytes = -(-emitter.suspension.state_bytes // 64) * 64
-    entry = run_blocks(emitter.kernel.threads, emitter.state_bytes)
+    barriers = [block.barrier.base == "call" for block in emitter.suspension.barriers]
+    entry = entry_points(emitter.kernel.threads, emitter.state_bytes, barriers)
     declared = dict.fromkeys([*emitter.text.declarations.values(), *support.SIGNATURES.values()])
     declared.pop("declare i64 @llvm.umin.i64(i64, i64)", None)
     attributes = 'attributes #0 = { nounwind "prefer-vector-width"="256" "min-legal-vector-width"="0" "no-builtins" }'
@@ -95,7 +98,7 @@ def new_target_machine():
 @functools.cache
 def load_support() -> object:
     """Compile the shared functions and make their names known to the linker of later modules."""
-    engine, _ = link(object_code(support.module_text()), "simt_access")
+    engine = link(object_code(support.module_text()))
     llvm.add_symbol("simt_print", hostcalls.address())
     for name in support.SIGNATURES:
         if name != "simt_print":
@@ -103,9 +106,9 @@ def load_support() -> object:
     return engine
 
 
-def native(text: str, entry: str):
+def native(text: str):
     load_support()
-    return link(object_code(text), entry)
+    return link(object_code(text))
 
 
 def object_code(text: str) -> bytes:
@@ -132,8 +135,8 @@ def optimise(module, machine) -> None:
     passes.run(module, builder)
 
 
-def link(code: bytes, entry: str):
+def link(code: bytes):
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), new_target_machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    return engine, engine.get_function_address(entry)
+    return engine

@@ -12,12 +12,15 @@ FIELDS = (
     "block_count", "block_list", "chunk",   # blocks to run; a pointer to their linear indices, or 0 for all in order
     "nctaid_x", "nctaid_y", "nctaid_z",
     "ctaid_x", "ctaid_y", "ctaid_z", "block",
-    "shared_base", "shared_bytes", "dynamic_shared_bytes",
-    "local_base", "local_bytes",
+    "warp_order",                           # pointer to the numbers of the warps in the order in which they run
+    "shared_base", "shared_bytes", "dynamic_shared_bytes", "shared_arena", "shared_stride",
+    "local_base", "local_bytes", "local_arena", "local_stride",
+    "state_stride", "status",               # of the blocks of a cooperative launch
     "table_starts", "table_ends", "table_count",        # live allocations, sorted by start
     "globals",                              # pointer to the addresses of global and constant variables
     "states", "params", "counters", "checks",
     "fault_code", "fault_site", "fault_lane", "fault_warp", "fault_address", "fault_mask", "fault_extra", "fault_site_text",
+    "spin_site",                            # where a warp was going round when the launch was stopped
     "arrived_count", "arrived_all", "arrived_any",      # what the running barrier round has gathered
     "result_count", "result_all", "result_any",         # what the last finished round delivers
     "grid_id", "clock",

@@ -1,8 +1,11 @@
-"""run_blocks: takes blocks from the counter that the workers share, and runs the warps of each from barrier to barrier."""
+"""The native entry points: run_blocks takes blocks from a counter that the workers share; run_grid holds all blocks of a
+cooperative launch and takes them from grid barrier to grid barrier. Both run a block's warps from barrier to barrier."""
 from __future__ import annotations
 
 from simt.ir.shapes import WARP
 from simt.jit.context import INDEX
+
+POISON = 0x7FBADBAD         # what a block finds in shared memory: simt/runtime/worker.py
 
 
 def at(name: str, register: str) -> str:
@@ -13,41 +16,22 @@ def get(name: str, kind: str = "i64") -> str:
     return at(name, f"%{name}.at") + f"  %{name} = load {kind}, ptr %{name}.at\n"
 
 
-def run_blocks(threads: int, state_bytes: int, after_block: str = "") -> str:
-    """IR of ``void run_blocks(ptr context)`` for blocks of ``threads`` threads; ``after_block``: IR run after each block."""
+def entry_points(threads: int, state_bytes: int, grid_barriers: list[bool]) -> str:
+    """IR of both for blocks of ``threads`` threads. grid_barriers: by barrier number - 1, whether all blocks meet there."""
     warps = -(-threads // WARP)
     last = (1 << (threads % WARP)) - 1 if threads % WARP else -1
+    flags = ", ".join(f"i8 {int(flag)}" for flag in [False, *grid_barriers])
+    table = f"@grid_barriers = internal constant [{len(grid_barriers) + 1} x i8] [{flags}]"
+    return "\n".join([table, begin_block(warps, last, state_bytes), run_block(warps, state_bytes), RUN_BLOCKS, RUN_GRID])
+
+
+def begin_block(warps: int, last: int, state_bytes: int) -> str:
+    """Set the block's place, poison its shared memory, and put every warp at its start."""
     return f"""
-define void @run_blocks(ptr noalias %context) #0 {{
+define internal void @begin_block(ptr %context, i64 %linear, ptr %states) #0 {{
 entry:
-{get("stop", "ptr")}{get("next_block", "ptr")}{get("block_count")}{get("block_list", "ptr")}{get("chunk")}{get("nctaid_x")}\
-{get("nctaid_y")}{get("states", "ptr")}{get("params", "ptr")}{get("counters", "ptr")}{get("checks", "ptr")}\
+{get("nctaid_x")}{get("nctaid_y")}{get("shared_base", "ptr")}{get("shared_stride")}\
 {at("ctaid_x", "%x.at")}{at("ctaid_y", "%y.at")}{at("ctaid_z", "%z.at")}{at("block", "%block.at")}\
-{at("arrived_count", "%count.at")}{at("arrived_all", "%all.at")}{at("arrived_any", "%any.at")}\
-{at("result_count", "%count.out")}{at("result_all", "%all.out")}{at("result_any", "%any.out")}\
-{at("fault_code", "%fault.at")}{at("fault_site", "%fault.site")}\
-{at("fault_lane", "%fault.one")}{at("fault_extra", "%fault.two")}\
-  %listed = icmp ne ptr %block_list, null
-  br label %take
-take:
-  %first = atomicrmw add ptr %next_block, i64 %chunk monotonic
-  %until0 = add i64 %first, %chunk
-  %until = call i64 @llvm.umin.i64(i64 %until0, i64 %block_count)
-  %work = icmp ult i64 %first, %block_count
-  br i1 %work, label %block, label %end
-block:
-  %index = phi i64 [ %first, %take ], [ %index.next, %block_end ]
-  %flag = load volatile i32, ptr %stop
-  %stopped = icmp ne i32 %flag, 0
-  br i1 %stopped, label %end, label %locate
-locate:
-  br i1 %listed, label %look_up, label %place
-look_up:
-  %entry.at = getelementptr i64, ptr %block_list, i64 %index
-  %entry.value = load i64, ptr %entry.at
-  br label %place
-place:
-  %linear = phi i64 [ %index, %locate ], [ %entry.value, %look_up ]
   %x = urem i64 %linear, %nctaid_x
   %rows = udiv i64 %linear, %nctaid_x
   %y = urem i64 %rows, %nctaid_y
@@ -56,28 +40,54 @@ place:
   store i64 %y, ptr %y.at
   store i64 %z, ptr %z.at
   store i64 %linear, ptr %block.at
-  br label %prepare
+  br label %poison
+poison:
+  %offset = phi i64 [ 0, %entry ], [ %offset.next, %poison ]
+  %there = getelementptr i8, ptr %shared_base, i64 %offset
+  store <16 x i32> splat (i32 {POISON}), ptr %there, align 64
+  %offset.next = add i64 %offset, 64
+  %more = icmp ult i64 %offset.next, %shared_stride
+  br i1 %more, label %poison, label %prepare
 prepare:
-  %w0 = phi i32 [ 0, %place ], [ %w0.next, %prepare ]
-  %w0.offset = mul i32 %w0, {state_bytes}
-  %w0.state = getelementptr i8, ptr %states, i32 %w0.offset
-  %is_last = icmp eq i32 %w0, {warps - 1}
+  %w = phi i32 [ 0, %poison ], [ %w.next, %prepare ]
+  %state.offset = mul i32 %w, {state_bytes}
+  %state = getelementptr i8, ptr %states, i32 %state.offset
+  %is_last = icmp eq i32 %w, {warps - 1}
   %lanes = select i1 %is_last, i32 {last}, i32 -1
-  store i32 0, ptr %w0.state
-  %w0.alive = getelementptr i8, ptr %w0.state, i64 8
-  store i32 %lanes, ptr %w0.alive
-  %w0.next = add i32 %w0, 1
-  %w0.more = icmp ult i32 %w0.next, {warps}
-  br i1 %w0.more, label %prepare, label %round
+  store i32 0, ptr %state
+  %alive = getelementptr i8, ptr %state, i64 8
+  store i32 %lanes, ptr %alive
+  %w.next = add i32 %w, 1
+  %w.more = icmp ult i32 %w.next, {warps}
+  br i1 %w.more, label %prepare, label %done
+done:
+  ret void
+}}"""
+
+
+def run_block(warps: int, state_bytes: int) -> str:
+    """Run a block until its warps have ended (0), wait at a grid barrier (1), or the launch fails or stops (-1)."""
+    return f"""
+define internal i32 @run_block(ptr %context, ptr %states) #0 {{
+entry:
+{get("stop", "ptr")}{get("params", "ptr")}{get("counters", "ptr")}{get("checks", "ptr")}{get("warp_order", "ptr")}\
+{at("arrived_count", "%count.at")}{at("arrived_all", "%all.at")}{at("arrived_any", "%any.at")}\
+{at("result_count", "%count.out")}{at("result_all", "%all.out")}{at("result_any", "%any.out")}\
+{at("fault_code", "%fault.at")}{at("fault_site", "%fault.site")}\
+{at("fault_lane", "%fault.one")}{at("fault_extra", "%fault.two")}\
+  br label %round
 round:
   store i64 0, ptr %count.at
   store i64 -1, ptr %all.at
   store i64 0, ptr %any.at
   br label %warps
 warps:
-  %w = phi i32 [ 0, %round ], [ %w.next, %warp_end ]
+  %turn = phi i64 [ 0, %round ], [ %turn.next, %warp_end ]
   %where = phi i32 [ 0, %round ], [ %where.next, %warp_end ]
   %apart = phi i32 [ 0, %round ], [ %apart.next, %warp_end ]
+  %order.at = getelementptr i64, ptr %warp_order, i64 %turn
+  %w64 = load i64, ptr %order.at
+  %w = trunc i64 %w64 to i32
   %offset = mul i32 %w, {state_bytes}
   %state = getelementptr i8, ptr %states, i32 %offset
   %status = load i32, ptr %state
@@ -86,7 +96,7 @@ warps:
 warp_run:
   %result = call i32 @run_warp(ptr %state, ptr %params, ptr %context, ptr %counters, ptr %checks, i32 %w)
   %bad = icmp slt i32 %result, 0
-  br i1 %bad, label %end, label %warp_ok
+  br i1 %bad, label %failed, label %warp_ok
 warp_ok:
   br label %warp_end
 warp_end:
@@ -98,12 +108,12 @@ warp_end:
   %conflict = and i1 %both, %differs
   %apart.next = select i1 %conflict, i32 %stands, i32 %apart
   %where.next = select i1 %waits, i32 %stands, i32 %where
-  %w.next = add i32 %w, 1
-  %w.more = icmp ult i32 %w.next, {warps}
-  br i1 %w.more, label %warps, label %round_end
+  %turn.next = add i64 %turn, 1
+  %more = icmp ult i64 %turn.next, {warps}
+  br i1 %more, label %warps, label %round_end
 round_end:
   %waiting = icmp ne i32 %where.next, 0
-  br i1 %waiting, label %release, label %block_end
+  br i1 %waiting, label %release, label %done
 release:
   %wrong = icmp ne i32 %apart.next, 0
   br i1 %wrong, label %conflicting, label %deliver
@@ -114,7 +124,10 @@ deliver:
   store i64 %all.value, ptr %all.out
   %any.value = load i64, ptr %any.at
   store i64 %any.value, ptr %any.out
-  br label %round
+  %grid.at = getelementptr i8, ptr @grid_barriers, i32 %where.next
+  %grid = load i8, ptr %grid.at
+  %meets = icmp ne i8 %grid, 0
+  br i1 %meets, label %suspended, label %round
 conflicting:
   store i64 719, ptr %fault.at
   store i64 -2, ptr %fault.site
@@ -123,14 +136,124 @@ conflicting:
   %two = zext i32 %apart.next to i64
   store i64 %two, ptr %fault.two
   store atomic i32 1, ptr %stop monotonic, align 4
-  br label %end
-block_end:
-{after_block}
+  br label %failed
+done:
+  ret i32 0
+suspended:
+  ret i32 1
+failed:
+  ret i32 -1
+}}"""
+
+
+RUN_BLOCKS = f"""
+define void @run_blocks(ptr %context) #0 {{
+entry:
+{get("stop", "ptr")}{get("next_block", "ptr")}{get("block_count")}{get("block_list", "ptr")}{get("chunk")}\
+{get("states", "ptr")}\
+  %listed = icmp ne ptr %block_list, null
+  br label %take
+take:
+  %first = atomicrmw add ptr %next_block, i64 %chunk monotonic
+  %until0 = add i64 %first, %chunk
+  %until = call i64 @llvm.umin.i64(i64 %until0, i64 %block_count)
+  %work = icmp ult i64 %first, %block_count
+  br i1 %work, label %block, label %end
+block:
+  %index = phi i64 [ %first, %take ], [ %index.next, %next ]
+  %flag = load volatile i32, ptr %stop
+  %stopped = icmp ne i32 %flag, 0
+  br i1 %stopped, label %end, label %locate
+locate:
+  br i1 %listed, label %look_up, label %place
+look_up:
+  %entry.at = getelementptr i64, ptr %block_list, i64 %index
+  %entry.value = load i64, ptr %entry.at
+  br label %place
+place:
+  %linear = phi i64 [ %index, %locate ], [ %entry.value, %look_up ]
+  call void @begin_block(ptr %context, i64 %linear, ptr %states)
+  %result = call i32 @run_block(ptr %context, ptr %states)
+  %bad = icmp slt i32 %result, 0
+  br i1 %bad, label %end, label %next
+next:
   %index.next = add i64 %index, 1
   %more = icmp ult i64 %index.next, %until
   br i1 %more, label %block, label %take
 end:
   ret void
 }}
-declare i64 @llvm.umin.i64(i64, i64)
-"""
+declare i64 @llvm.umin.i64(i64, i64)"""
+
+# Blocks keep their states, shared and local memory between grid barriers; status: 0 not begun, 1 waiting, 2 ended. A block
+# that ended is excused from later grid barriers.
+RUN_GRID = f"""
+define void @run_grid(ptr %context) #0 {{
+entry:
+{get("stop", "ptr")}{get("block_count")}{get("block_list", "ptr")}{get("states", "ptr")}{get("state_stride")}\
+{get("shared_arena")}{get("shared_stride")}{get("local_arena")}{get("local_stride")}{get("status", "ptr")}\
+{at("shared_base", "%shared.at")}{at("local_base", "%local.at")}\
+{at("ctaid_x", "%x.at")}{at("ctaid_y", "%y.at")}{at("ctaid_z", "%z.at")}{at("block", "%block.at")}\
+{get("nctaid_x")}{get("nctaid_y")}\
+  br label %phase
+phase:
+  br label %block
+block:
+  %turn = phi i64 [ 0, %phase ], [ %turn.next, %next ]
+  %waiting = phi i64 [ 0, %phase ], [ %waiting.next, %next ]
+  %flag = load volatile i32, ptr %stop
+  %stopped = icmp ne i32 %flag, 0
+  br i1 %stopped, label %end, label %look
+look:
+  %linear.at = getelementptr i64, ptr %block_list, i64 %turn
+  %linear = load i64, ptr %linear.at
+  %state.at = getelementptr i32, ptr %status, i64 %linear
+  %state = load i32, ptr %state.at
+  %over = icmp eq i32 %state, 2
+  br i1 %over, label %next, label %place
+place:
+  %shared.offset = mul i64 %linear, %shared_stride
+  %shared = add i64 %shared_arena, %shared.offset
+  store i64 %shared, ptr %shared.at
+  %local.offset = mul i64 %linear, %local_stride
+  %local = add i64 %local_arena, %local.offset
+  store i64 %local, ptr %local.at
+  %states.offset = mul i64 %linear, %state_stride
+  %mine = getelementptr i8, ptr %states, i64 %states.offset
+  %fresh = icmp eq i32 %state, 0
+  br i1 %fresh, label %begin, label %return
+begin:
+  call void @begin_block(ptr %context, i64 %linear, ptr %mine)
+  br label %go
+return:
+  %x = urem i64 %linear, %nctaid_x
+  %rows = udiv i64 %linear, %nctaid_x
+  %y = urem i64 %rows, %nctaid_y
+  %z = udiv i64 %rows, %nctaid_y
+  store i64 %x, ptr %x.at
+  store i64 %y, ptr %y.at
+  store i64 %z, ptr %z.at
+  store i64 %linear, ptr %block.at
+  br label %go
+go:
+  %result = call i32 @run_block(ptr %context, ptr %mine)
+  %bad = icmp slt i32 %result, 0
+  br i1 %bad, label %end, label %keep
+keep:
+  %ended = icmp eq i32 %result, 0
+  %status.new = select i1 %ended, i32 2, i32 1
+  store i32 %status.new, ptr %state.at
+  %one = zext i32 %result to i64
+  br label %next
+next:
+  %adds = phi i64 [ 0, %look ], [ %one, %keep ]
+  %waiting.next = add i64 %waiting, %adds
+  %turn.next = add i64 %turn, 1
+  %more = icmp ult i64 %turn.next, %block_count
+  br i1 %more, label %block, label %phase_end
+phase_end:
+  %again = icmp ne i64 %waiting.next, 0
+  br i1 %again, label %phase, label %end
+end:
+  ret void
+}}"""

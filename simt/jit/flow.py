@@ -106,9 +106,18 @@ class Flow:
         if successor.position > block.position:
             return
         stop = self.emitter.context.load_stop()
-        running = self.text.fresh_label("running")
-        self.text.emit(f"br i1 {stop}, label %stopped, label %{running}")
+        running, leaving = self.text.fresh_label("running"), self.text.fresh_label("leaving")
+        self.text.emit(f"br i1 {stop}, label %{leaving}, label %{running}")
+        self.text.label(leaving)
+        place = self.emitter.suspension.trap(self.last_node(block, successor), "going round")
+        self.text.emit(f"store i64 {place + 1}, ptr {self.emitter.context.pointer('spin_site')}")
+        self.text.emit("br label %stopped")
         self.text.label(running)
+
+    def last_node(self, block: Block, header: Block):
+        """An instruction of the loop that has a source line, for the watchdog's note; the header's come first."""
+        nodes = [*header.nodes, *block.nodes, *(b.terminator for b in (header, block) if b.terminator is not None)]
+        return next((node for node in nodes if node.source is not None), nodes[0] if nodes else None)
 
     def retire(self, mask: str) -> None:
         """These lanes have ended."""

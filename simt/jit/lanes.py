@@ -51,6 +51,8 @@ class LaneBuilder:
             return self.predicate(self.mask_bits(lanes)) if lanes.type == "i1" else self.varying(self.vectors(lanes))
         if shape.bases == 2 and lanes.shape.bases == 1:
             return Lanes(lanes.type, lanes.shape.segmented(), self.bases(lanes, 2))
+        if lanes.shape.bases == 2 and shape.bases == 1:     # numbers known by thread form a pattern that their parts did not
+            return Lanes(lanes.type, shape, lanes.parts[:1])
         if lanes.shape.bases == shape.bases:        # offsets that differ only in lanes that do not exist
             return Lanes(lanes.type, shape, lanes.parts)
         raise AssertionError(f"cannot make {shape} of {lanes.shape}")

@@ -80,6 +80,7 @@ class Values:
         """The new value in the lanes of the mask, what the slot holds in the others; mostly all lanes run, so ask first."""
         if slot.is_mask:
             old = self.text.define(f"load i32, ptr {slot.name}.0")
+            old = self.text.define(f"freeze i32 {old}")         # undefined before the first write: both uses must agree
             changed = self.text.define(f"xor i32 {old}, {self.lanes.mask_bits(value)}")
             changed = self.text.define(f"and i32 {changed}, {mask}")
             return self.lanes.predicate(self.text.define(f"xor i32 {old}, {changed}"))

@@ -257,6 +257,10 @@ class WarpInstructions:
             self.text.emit(f"store i64 {value}, ptr {self.emitter.context.pointer(name)}")
         self.emitter.suspension.fail(ASSERT, node, "assertion failed")
 
+    def grid_handle(self, node: Node) -> None:
+        """cudaCGGetIntrinsicHandle: the one handle there is, that of the grid."""
+        self.emitter.define(node, 0, self.lanes.constant("i64", 1))
+
     def trap(self, node: Node) -> None:
         self.emitter.suspension.fail(LAUNCH_FAILED, node, "trap")
 

@@ -158,3 +158,18 @@ def explain_assert(run, worker, node) -> list[str]:
     message = ctypes.string_at(worker.field("fault_address")).decode(errors="replace")
     return [f"kernel {kernel_name(run.name)}: assertion failed: {message}", f"at {where(node)}",
             f"first by {thread_of(run, worker, worker.field('fault_lane'))}"]
+
+
+def explain_timeout(run, workers, limit_s: float) -> tuple[str, str]:
+    """Where the warps were going round when the watchdog stopped the launch."""
+    places = []
+    for worker in workers:
+        site = worker.field("spin_site")
+        if site:
+            node, _ = worker.machine.traps[site - 1]
+            block = tuple(worker.field(f"ctaid_{axis}") for axis in "xyz")
+            places.append(f"block {block} was going round at {where(node)}")
+    lines = [f"kernel {kernel_name(run.name)}: still running after {limit_s:g} s (SIMT_WATCHDOG_S)", *dict.fromkeys(places),
+             "what to do: check what ends the loop. A loop that waits for another thread of its own warp, or for a block that "
+             "has not begun, never ends on the emulated device"]
+    return lines[0], "\n  ".join(lines)

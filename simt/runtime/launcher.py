@@ -5,19 +5,23 @@ import dataclasses
 import itertools
 import math
 import os
-import threading
+import queue
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simt.ir.shapes import WARP
 from simt.jit import hostcalls
 from simt.observe import names
 from simt.observe.observer import add_up
-from simt.runtime.diagnose import explain
+from simt.runtime import schedule
+from simt.runtime.diagnose import explain, explain_timeout, kernel_name
 from simt.runtime.faults import Fault
+from simt.runtime.pool import POOL
 from simt.runtime.sampling import Sampling, classes
-from simt.runtime.worker import Worker, aligned
+from simt.runtime.watch import TIMEOUT, Watch
+from simt.runtime.worker import Worker, Workers, aligned
 
 if TYPE_CHECKING:
     from simt.jit.compile import Machine
@@ -45,17 +49,26 @@ class Launch:
     """What the workers of one pass over blocks share."""
 
     grid: tuple[int, int, int]
-    shared_bytes: int
     dynamic_shared_bytes: int
     params: np.ndarray
     table: tuple
     globals: np.ndarray
     serial: int
+    cooperative: bool
     block_list: np.ndarray | None
     block_count: int
+    warp_order: np.ndarray
     chunk: int
     stop: np.ndarray = dataclasses.field(default_factory=lambda: aligned(16, np.int32))
     next_block: np.ndarray = dataclasses.field(default_factory=lambda: aligned(8, np.int64))
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Pass:
+    """A launch of some blocks, ready to run, with its workers."""
+
+    launch: Launch
+    workers: list[Worker]
 
 
 def thread_count() -> int:
@@ -74,6 +87,7 @@ class Launcher:
     def __init__(self, memory: Memory):
         self.memory = memory
         self.serials = itertools.count(1)
+        self.workers = Workers()
 
     def launch(self, program: Program, name: str, grid: tuple[int, int, int], block: tuple[int, int, int],
                dynamic_shared_bytes: int, params: bytes, *, cooperative: bool = False,
@@ -97,63 +111,89 @@ class _Run:
         self.params = aligned(len(params) // 8 + 2, np.int64)
         self.params.view(np.uint8)[: len(params)] = np.frombuffer(params, np.uint8)
         self.raw = params
+        self.schedule = schedule.chosen()
 
-    def start(self, machine: Machine, blocks: np.ndarray | None) -> tuple[Launch, list[Worker]]:
-        count = math.prod(self.grid) if blocks is None else len(blocks)
-        workers = max(min(thread_count(), count), 1)
+    def prepare(self, machine: Machine, blocks: np.ndarray | None, threads: int) -> Pass:
+        """A pass over these blocks (None: all, in the schedule's order) with up to ``threads`` workers."""
+        total = math.prod(self.grid)
+        cooperative = any(node.base == "call" for node in machine.barriers)
+        if blocks is None and (cooperative or self.schedule != "forward"):
+            blocks = schedule.ordered(total, self.schedule, 1)
+        count = total if blocks is None else len(blocks)
+        workers = 1 if cooperative else max(min(threads, count), 1)
         launch = Launch(
-            grid=self.grid, shared_bytes=machine.layout.dynamic_offset + self.dynamic, dynamic_shared_bytes=self.dynamic,
-            params=self.params, table=self.launcher.memory.table(), globals=self.program.global_addresses(),
-            serial=next(self.launcher.serials), block_list=blocks, block_count=count,
+            grid=self.grid, dynamic_shared_bytes=self.dynamic, params=self.params, table=self.launcher.memory.table(),
+            globals=self.program.global_addresses(), serial=next(self.launcher.serials), cooperative=cooperative,
+            block_list=blocks, block_count=count, warp_order=self.warp_order(machine),
             chunk=max(min(count // (8 * workers), CHUNK_LIMIT), 1))
-        return launch, [Worker(machine, launch) for _ in range(workers)]
+        shared_bytes = machine.layout.dynamic_offset + self.dynamic
+        held = count if cooperative else 1
+        return Pass(launch, [self.launcher.workers.take(machine, shared_bytes, held) for _ in range(workers)])
+
+    def warp_order(self, machine: Machine) -> np.ndarray:
+        return schedule.ordered(-(-machine.kernel.threads // WARP), self.schedule, 2)
 
     def plain(self, blocks: np.ndarray | None) -> None:
         """Run blocks (all, or these) without counting."""
         if blocks is not None and not len(blocks):
             return
         machine = self.program.machine(self.name, self.block, False)
-        launch, workers = self.start(machine, blocks)
-        self.execute(launch, workers)
+        self.execute([self.prepare(machine, blocks, thread_count())])
 
-    def execute(self, launch: Launch, workers: list[Worker]) -> None:
-        """Workers run on threads of their own; this one waits, so that Ctrl-C gets through."""
-        threads = [threading.Thread(target=worker.run, name="simt-worker", daemon=True) for worker in workers]
-        for thread in threads:
-            thread.start()
+    def execute(self, passes: list[Pass]) -> None:
+        """Run the passes together on the pool's threads. Raises the first fault, or KeyboardInterrupt once all have stopped."""
+        watch = Watch(kernel_name(self.name), [one.launch for one in passes])
         try:
-            for thread in threads:
-                while thread.is_alive():
-                    thread.join(POLL_S)
-        except BaseException:
-            launch.stop[0] = 1
-            for thread in threads:
-                thread.join()
-            raise
+            self.wait(passes, watch)
         finally:
+            watch.end()
             hostcalls.flush()
+        workers = [worker for one in passes for worker in one.workers]
         failed = next((worker for worker in workers if worker.failed), None)
         if failed is not None:
             raise Fault(failed.field("fault_code"), *explain(self, failed))
+        if watch.timed_out:
+            raise Fault(TIMEOUT, *explain_timeout(self, workers, watch.limit))
+        for one in passes:
+            self.launcher.workers.give(one.workers)
+
+    def wait(self, passes: list[Pass], watch: Watch) -> None:
+        """Workers run on threads of the pool; this one waits, so that Ctrl-C gets through."""
+        done, running = queue.SimpleQueue(), 0
+        for one in passes:
+            for worker in one.workers:
+                worker.prepare(one.launch)
+                POOL.submit(thread_count(), worker.run, done)
+                running += 1
+        try:
+            while running:
+                running -= finished(done, POLL_S)
+                if running and not watch.tick():
+                    stop(passes)
+        except BaseException:
+            stop(passes)
+            while running:
+                running -= finished(done, None)
+            raise
 
     def counted(self, sampling: Sampling) -> Counted:
         """Run the blocks of each class with counters, and the rest plain; scale each class to its size."""
         machine = self.program.machine(self.name, self.block, True)
         groups = classes(self.grid, sampling)
+        threads = thread_count() if len(groups) == 1 else 1
+        passes = [self.prepare(machine, np.array(group.counted, np.int64), threads) for group in groups]
+        self.execute(passes)
         totals: dict[str, Fraction] = {}
         lines: dict[tuple[str, int], dict[str, Fraction]] = {}
         touched = {"load": set(), "store": set()}
-        for group in groups:
-            launch, workers = self.start(machine, np.array(group.counted, np.int64))
-            self.execute(launch, workers)
-            values = np.sum([worker.counters for worker in workers], axis=0).tolist()
-            observers = machine.observers
+        for group, one in zip(groups, passes, strict=True):
+            values = np.sum([worker.counters for worker in one.workers], axis=0).tolist()
             scale = Fraction(group.size, len(group.counted))
-            found, by_line = add_up(observers, values)
+            found, by_line = add_up(one.workers[0].machine.observers, values)
             accumulate(totals, found, scale)
             for place, counters in by_line.items():
                 accumulate(lines.setdefault(place, {}), counters, scale)
-            self.note_footprint(machine, workers, touched)
+            self.note_footprint(machine, one.workers, touched)
         done = {index for group in groups for index in group.counted}
         total = math.prod(self.grid)
         if sampling.execute == "all" and len(done) < total:
@@ -177,6 +217,21 @@ class _Run:
                 if allocation is not None:
                     for action in ("load", "store") if site.action == "atomic" else (site.action,):
                         touched[action].add(allocation)
+
+
+def finished(done: queue.SimpleQueue, timeout_s: float | None) -> int:
+    """1 once a worker has ended, 0 if none does in time."""
+    try:
+        done.get(timeout=timeout_s)
+    except queue.Empty:
+        return 0
+    return 1
+
+
+def stop(passes: list[Pass]) -> None:
+    """Ask every worker to leave."""
+    for one in passes:
+        one.launch.stop[0] = 1
 
 
 def accumulate(totals: dict[str, Fraction], found: dict[str, int], scale: Fraction) -> None:

@@ -1,7 +1,10 @@
-"""One worker thread's share of a launch: its context block, and the memory that its warps use."""
+"""One worker's share of a launch: its context block, and the memory that its warps use.
+
+A worker belongs to a compiled kernel and a size of shared memory, and is used again by later launches of it.
+"""
 from __future__ import annotations
 
-import ctypes
+import threading
 
 import numpy as np
 
@@ -12,58 +15,78 @@ from simt.jit.context import FIELDS, INDEX
 NEVER = 1 << 62                 # a start that no address can pass
 SECTOR_SLOTS = 1 << 19
 POISON = 0x7FBADBAD             # fresh shared and local memory: a NaN as float32, 2142952365 as int32
+CLEARED = [INDEX[name] for name in FIELDS if name.startswith(("fault_", "arrived_", "result_")) or name == "spin_site"]
 
 
 class Worker:
-    """Everything native code needs on one thread. Arrays are kept alive here; the context holds their addresses."""
+    """Everything native code needs on one thread. Arrays are kept alive here; the context holds their addresses.
 
-    def __init__(self, machine: Machine, launch):
+    blocks: how many blocks the worker holds at once: 1, or the whole grid of a cooperative launch
+    """
+
+    def __init__(self, machine: Machine, shared_bytes: int, blocks: int = 1):
+        self.machine, self.shared_bytes, self.blocks = machine, shared_bytes, blocks
         warps = -(-machine.kernel.threads // WARP)
-        self.machine = machine
         self.context = aligned(len(FIELDS), np.int64)
-        self.states = aligned(max(machine.state_bytes * warps, 64), np.uint8)
-        self.shared = aligned(max(launch.shared_bytes, 64) // 4 + 32, np.uint32)
-        self.local = aligned(max(machine.layout.local_bytes * WARP * warps, 64) // 4, np.uint32)
+        self.shared_stride = -(-max(shared_bytes, 1) // 128) * 128
+        local_stride = -(-max(machine.layout.local_bytes * WARP * warps, 1) // 128) * 128
+        state_stride = max(machine.state_bytes * warps, 64)
+        self.states = aligned(state_stride * blocks, np.uint8)
+        self.status = aligned(blocks, np.int32)
+        self.shared = aligned((self.shared_stride * blocks + 128) // 4, np.uint32)
+        self.local = aligned((local_stride * blocks + 128) // 4, np.uint32)
         self.counters = aligned(max(machine.counters, 1), np.int64)
         self.checks = aligned(max(2 * len(machine.groups), 2), np.int64)
-        self.shared[:] = POISON
-        self.local[:] = POISON
-        self.prepare_checks(launch.shared_bytes)
-        self.fill(launch)
+        self.sectors = np.zeros(2 * SECTOR_SLOTS if machine.observers else 2, np.int64)
+        self.table_version: int | None = None
+        self.prepare_fixed_checks()
+        self.set(
+            shared_base=self.shared.ctypes.data, shared_arena=self.shared.ctypes.data, shared_stride=self.shared_stride,
+            shared_bytes=shared_bytes, local_base=self.local.ctypes.data, local_arena=self.local.ctypes.data,
+            local_stride=local_stride, local_bytes=machine.layout.local_bytes, states=self.states.ctypes.data,
+            state_stride=state_stride, status=self.status.ctypes.data, counters=self.counters.ctypes.data,
+            checks=self.checks.ctypes.data, sector_set=self.sectors.ctypes.data, sector_capacity=SECTOR_SLOTS,
+        )
 
-    def prepare_checks(self, shared_bytes: int) -> None:
+    def prepare_fixed_checks(self) -> None:
         """Bounds of shared and local accesses are known; those of global ones are learnt at the first access."""
-        sizes = {"shared": shared_bytes, "local": self.machine.layout.local_bytes}
+        sizes = {"shared": self.shared_bytes, "local": self.machine.layout.local_bytes}
+        self.global_groups = [group.index for group in self.machine.groups if group.space not in sizes]
         for group in self.machine.groups:
             room = sizes.get(group.space, -1) - group.extent
-            if group.space in sizes and room >= 0:
-                self.checks[2 * group.index] = -group.low
-                self.checks[2 * group.index + 1] = room // group.size
-            else:
-                self.checks[2 * group.index] = NEVER
+            self.checks[2 * group.index] = -group.low if room >= 0 else NEVER
+            self.checks[2 * group.index + 1] = max(room, 0) // group.size
 
-    def fill(self, launch) -> None:
-        starts, ends, _ = launch.table
-        values = {
-            "stop": launch.stop.ctypes.data, "next_block": launch.next_block.ctypes.data, "block_count": launch.block_count,
-            "block_list": launch.block_list.ctypes.data if launch.block_list is not None else 0, "chunk": launch.chunk,
-            "nctaid_x": launch.grid[0], "nctaid_y": launch.grid[1], "nctaid_z": launch.grid[2],
-            "shared_base": self.shared.ctypes.data, "shared_bytes": launch.shared_bytes,
-            "dynamic_shared_bytes": launch.dynamic_shared_bytes, "local_base": self.local.ctypes.data,
-            "local_bytes": self.machine.layout.local_bytes, "table_starts": starts.ctypes.data,
-            "table_ends": ends.ctypes.data, "table_count": len(starts), "globals": launch.globals.ctypes.data,
-            "states": self.states.ctypes.data, "params": launch.params.ctypes.data, "counters": self.counters.ctypes.data,
-            "checks": self.checks.ctypes.data, "grid_id": launch.serial,
-        }
-        if self.machine.observers:
-            self.sectors = np.zeros(2 * SECTOR_SLOTS, np.int64)
-            values |= {"sector_set": self.sectors.ctypes.data, "sector_capacity": SECTOR_SLOTS}
-        for name, value in values.items():
+    def set(self, **fields: int) -> None:
+        for name, value in fields.items():
             self.context[INDEX[name]] = value
+
+    def prepare(self, launch) -> None:
+        """Make ready for a launch. What the last one learnt of allocations holds until they change."""
+        starts, ends, version = launch.table
+        if version != self.table_version:
+            self.checks[[2 * index for index in self.global_groups]] = NEVER
+            self.table_version = version
+            self.set(table_starts=starts.ctypes.data, table_ends=ends.ctypes.data, table_count=len(starts))
+            self.table = (starts, ends)
+        self.context[CLEARED] = 0
+        self.local[:] = POISON
+        if self.machine.observers:
+            self.counters[:] = 0
+            self.sectors[:] = 0
+        self.launch = launch
+        self.set(
+            stop=launch.stop.ctypes.data, next_block=launch.next_block.ctypes.data, block_count=launch.block_count,
+            block_list=0 if launch.block_list is None else launch.block_list.ctypes.data, chunk=launch.chunk,
+            warp_order=launch.warp_order.ctypes.data, nctaid_x=launch.grid[0], nctaid_y=launch.grid[1],
+            nctaid_z=launch.grid[2], dynamic_shared_bytes=launch.dynamic_shared_bytes, globals=launch.globals.ctypes.data,
+            params=launch.params.ctypes.data, grid_id=launch.serial,
+        )
 
     def run(self) -> None:
         """Run blocks until none is left or the launch stops; native code, without the interpreter lock."""
-        self.machine.run(self.context.ctypes.data)
+        run = self.machine.run_grid if self.launch.cooperative else self.machine.run
+        run(self.context.ctypes.data)
 
     def field(self, name: str) -> int:
         return int(self.context[INDEX[name]])
@@ -73,13 +96,34 @@ class Worker:
         return self.field("fault_code") != 0
 
 
+class Workers:
+    """Idle workers by compiled kernel, for later launches."""
+
+    KEEP = 16
+
+    def __init__(self):
+        self.idle: dict[tuple[Machine, int, int], list[Worker]] = {}
+        self.lock = threading.Lock()
+
+    def take(self, machine: Machine, shared_bytes: int, blocks: int) -> Worker:
+        with self.lock:
+            waiting = self.idle.get((machine, shared_bytes, blocks))
+            if waiting:
+                return waiting.pop()
+        return Worker(machine, shared_bytes, blocks)
+
+    def give(self, workers: list[Worker]) -> None:
+        with self.lock:
+            for worker in workers:
+                key = (worker.machine, worker.shared_bytes, worker.blocks)
+                self.idle.setdefault(key, []).append(worker)
+            while len(self.idle) > self.KEEP:
+                self.idle.pop(next(iter(self.idle)))
+
+
 def aligned(count: int, dtype) -> np.ndarray:
     """Zeros at a 64-byte boundary."""
     size = np.dtype(dtype).itemsize
     raw = np.zeros(count * size + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start:start + count * size].view(dtype)
-
-
-def address_of(array: np.ndarray) -> ctypes.c_void_p:
-    return ctypes.c_void_p(array.ctypes.data)
