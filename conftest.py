@@ -17,6 +17,7 @@ SEED = int(os.environ["SEED"]) if os.environ.get("SEED") else secrets.randbits(3
 
 
 def pytest_configure() -> None:
+    os.environ["SEED"] = str(SEED)          # processes that share the tests, and those that tests start, share the seed
     simt.enable("auto" if os.environ.get("SIMT") else "force", quiet=True)
 
 

@@ -7,11 +7,18 @@ import sys
 
 import click
 
-from kernels.ladder import UnknownName
-from workbook.cli.climb import climb
-from workbook.cli.list import list_
-from workbook.cli.show import show
-from workbook.cli.test import test
+from workbook.cli.doctor import doctor
+
+try:
+    from kernels.ladder import UnknownName
+    from workbook.cli.climb import climb
+    from workbook.cli.list import list_
+    from workbook.cli.show import show
+    from workbook.cli.test import test
+
+    COMMANDS, BROKEN = (climb, show, list_, test, doctor), None
+except Exception as error:  # a damaged package, or an unrelated one named kernels: doctor starts all the same and says so
+    UnknownName, COMMANDS, BROKEN = LookupError, (doctor,), error
 
 WRONG, INTERRUPTED = 1, 130
 
@@ -21,6 +28,9 @@ class Ladder(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in self.commands:
+            if BROKEN is not None:
+                again = f"{ctx.info_name} doctor"
+                raise click.ClickException(f"no command can start ({type(BROKEN).__name__}: {BROKEN}): {again} says why")
             raise click.UsageError(str(UnknownName("command", args[0], self.list_commands(ctx))), ctx)
         return super().resolve_command(ctx, args)
 
@@ -39,7 +49,7 @@ def cli() -> None:
     """Climb from a naive GPU kernel to a fast one, step by step, with or without a GPU."""
 
 
-for command in (climb, show, list_, test):
+for command in COMMANDS:
     cli.add_command(command)
 
 

@@ -20,11 +20,20 @@ def test(ctx: click.Context, arguments: tuple[str, ...]) -> None:
     os.chdir(ROOT)
     stopped = _Stopped()
     named = any(Path(argument.partition("::")[0]).exists() for argument in arguments)
-    code = pytest.main([*arguments, *(() if named else ("tests",))], plugins=[stopped])
+    code = pytest.main([*side_by_side(arguments), *arguments, *(() if named else ("tests",))], plugins=[stopped])
     if stopped.by_hand:
         raise KeyboardInterrupt
     outcomes = {pytest.ExitCode.OK: 0, pytest.ExitCode.USAGE_ERROR: 2, pytest.ExitCode.NO_TESTS_COLLECTED: 2}
     ctx.exit(outcomes.get(code, 1))
+
+
+def side_by_side(arguments: tuple[str, ...]) -> list[str]:
+    """Options that spread the tests over the cores; none where the reader chose otherwise or watches a debugger."""
+    own = ("-n", "--numprocesses", "--pdb", "-s", "--capture", "--collect-only", "--co")
+    if any(argument.split("=")[0] in own or argument.startswith("-n") for argument in arguments):
+        return []
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return ["-n", str(min(cores, 8)), "--dist", "worksteal"] if cores > 1 else []
 
 
 class _Stopped:

@@ -39,4 +39,4 @@ def test_a_driver_that_hangs_is_given_up(monkeypatch, tmp_path):
     ((13_000, 1, 61), "the GPU has compute capability 6.1, 7.5 is needed"),
 ])
 def test_a_gpu_is_used_if_driver_and_part_are_new_enough(answer, reason):
-    assert probe._judge(*answer) == reason
+    assert probe.judge(*answer) == reason
