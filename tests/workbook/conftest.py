@@ -9,9 +9,26 @@ import numpy as np
 import pytest
 
 import kernels
+from simt.driver import probe
 from simt.observe import names
 from simt.observe.profile import LaunchProfile
 from workbook import timing
+from workbook.doctor.machine import Machine
+
+# What workbook.doctor.trial tells where all is well.
+TRIAL = {
+    "backend": "emulated",
+    "cuda_file": "site/numba_cuda/numba/cuda/__init__.py",
+    "provider": "NVIDIA",
+    "toolkit": {"nvvm": ["site-packages", "site/nvidia/cu13/lib/libnvvm.so.4"]},
+    "ptx_version": "9.5",
+    "compiler_version": "13.5.37",
+    "first_s": 1.25,
+    "again_s": 0.0004,
+    "cells": 1024,
+    "wrong_cells": 0,
+    "mapped": ["/memfd:libcuda.so.1 (deleted)"],
+}
 
 kernels.__path__.append(str(Path(__file__).parent / "ladders"))  # the toy ladder imports as kernels.toy
 
@@ -113,3 +130,16 @@ def step_that():
 def replace_run(toy, monkeypatch):
     """Gives a step of the toy ladder another run, for this test."""
     return lambda name, run: monkeypatch.setattr(toy.step(name).module, "run", run)
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """Makes a machine for the doctor on which all is well, but for what the test says."""
+
+    def make(*, driver=probe.NO_GPU, smi=(), ldconfig="", trial=None, **fields):
+        made = Machine(**{"environ": {}, "here": tmp_path, **fields})
+        made.driver, made.smi, made.ldconfig = driver, list(smi), ldconfig
+        made.trial = {**TRIAL, **(trial or {})}
+        return made
+
+    return make

@@ -63,7 +63,7 @@ def test_modelled_times_add_up_over_launches(monkeypatch):
     monkeypatch.setattr("simt.profile", profile)
     modelled = timing.modelled(lambda: None)
     assert (modelled.kind, modelled.time_ns, modelled.launches) == ("modelled", 2000.0, tuple(launches))
-    assert asked == {"sample": "auto", "execute": "sampled"}
+    assert asked == {"sample": timing.ONE_BLOCK_IN, "execute": "sampled"}
 
 
 def test_a_step_without_launches_has_no_time(monkeypatch):

@@ -17,7 +17,7 @@ try:
     from workbook.cli.test import test
 
     COMMANDS, BROKEN = (climb, show, list_, test, doctor), None
-except Exception as error:  # a damaged package, or an unrelated one named kernels: doctor starts all the same and says so
+except Exception as error:  # a damaged package, or an unrelated one named kernels: doctor starts and says so
     UnknownName, COMMANDS, BROKEN = LookupError, (doctor,), error
 
 WRONG, INTERRUPTED = 1, 130
@@ -29,8 +29,8 @@ class Ladder(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in self.commands:
             if BROKEN is not None:
-                again = f"{ctx.info_name} doctor"
-                raise click.ClickException(f"no command can start ({type(BROKEN).__name__}: {BROKEN}): {again} says why")
+                why = f"{type(BROKEN).__name__}: {BROKEN}"
+                raise click.ClickException(f"{args[0]} cannot start ({why}): {ctx.info_name} doctor says what to do")
             raise click.UsageError(str(UnknownName("command", args[0], self.list_commands(ctx))), ctx)
         return super().resolve_command(ctx, args)
 

@@ -51,4 +51,4 @@ def lines(name: str, finding: Finding) -> Iterable[str]:
 
 def verdict(findings: list[tuple[str, Finding]]) -> str:
     wrong = dict.fromkeys(name for name, finding in findings if finding.status not in ("ok", "note"))
-    return f"to mend: {', '.join(wrong)}" if wrong else "all is well"
+    return f"to fix: {', '.join(wrong)}" if wrong else "all is well"

@@ -20,7 +20,8 @@ def test(ctx: click.Context, arguments: tuple[str, ...]) -> None:
     os.chdir(ROOT)
     stopped = _Stopped()
     named = any(Path(argument.partition("::")[0]).exists() for argument in arguments)
-    code = pytest.main([*side_by_side(arguments), *arguments, *(() if named else ("tests",))], plugins=[stopped])
+    options = [] if named else [*side_by_side(arguments), "tests"]
+    code = pytest.main([*arguments, *options], plugins=[stopped])
     if stopped.by_hand:
         raise KeyboardInterrupt
     outcomes = {pytest.ExitCode.OK: 0, pytest.ExitCode.USAGE_ERROR: 2, pytest.ExitCode.NO_TESTS_COLLECTED: 2}

@@ -1,7 +1,7 @@
 """`ladder doctor`: looks at an installation and says what is wrong with it, and what to do.
 
-Needs the standard library and nothing that may be broken; what a check needs beyond, it imports itself. No check loads the
-CUDA driver or the compiler into this process.
+Needs the standard library and nothing that may be broken; what a check needs beyond, it imports itself. No check loads
+the CUDA driver or the compiler into this process.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from workbook.doctor.finding import Finding, Findings, one_line
 from workbook.doctor.machine import Machine
 
 SCHEMA = 1
+Checks = dict[str, Callable[[Machine], Findings]]
 
 # In the order shown. Those after cache look at what workbook.doctor.trial, a process of some seconds, found out.
-CHECKS: dict[str, Callable[[Machine], Findings]] = {
+CHECKS: Checks = {
     "python": system.python,
     "platform": system.platform,
     "disk": system.disk,
@@ -36,7 +37,7 @@ CHECKS: dict[str, Callable[[Machine], Findings]] = {
 }
 
 
-def examine(machine: Machine, checks: dict[str, Callable[[Machine], Findings]] = CHECKS) -> Iterator[tuple[str, Finding]]:
+def examine(machine: Machine, checks: Checks = CHECKS) -> Iterator[tuple[str, Finding]]:
     """(check, finding) of every check, one or more of each; a check that breaks is a finding too."""
     for name, check in checks.items():
         try:

@@ -12,23 +12,24 @@ from workbook.doctor.machine import WSL_LIBRARIES, Machine
 
 # The newest PTX that each CUDA release reads: PTX ISA, Release Notes, table "PTX Release History".
 PTX_OF_CUDA = {
+    (9, 0): "6.0", (9, 1): "6.1", (9, 2): "6.2", (10, 0): "6.3", (10, 1): "6.4", (10, 2): "6.5",
     (11, 0): "7.0", (11, 1): "7.1", (11, 2): "7.2", (11, 3): "7.3", (11, 4): "7.4", (11, 5): "7.5", (11, 6): "7.6",
     (11, 7): "7.7", (11, 8): "7.8", (12, 0): "8.0", (12, 1): "8.1", (12, 2): "8.2", (12, 3): "8.3", (12, 4): "8.4",
     (12, 5): "8.5", (12, 7): "8.6", (12, 8): "8.7", (12, 9): "8.8", (13, 0): "9.0", (13, 1): "9.1", (13, 2): "9.2",
     (13, 3): "9.3", (13, 4): "9.4", (13, 5): "9.5",
 }  # fmt: skip
 
-NO_DEVICE = 100  # CUDA_ERROR_NO_DEVICE
+STUB, NO_DEVICE = 34, 100  # CUDA_ERROR_STUB_LIBRARY, CUDA_ERROR_NO_DEVICE
 # What to do about an error number of cuInit.
 REMEDIES = {
-    34: "take the folder named stubs out of LD_LIBRARY_PATH",
+    STUB: "take the folder named stubs out of LD_LIBRARY_PATH",
     46: "another program holds the GPU for itself: nvidia-smi shows which",
     802: "start the machine's NVIDIA Fabric Manager: systemctl start nvidia-fabricmanager",
     803: "the driver was updated under a running kernel: restart the machine",
     804: "take the cuda-compat package or folder away: it is not made for this GPU",
     999: "sudo nvidia-modprobe -u -c=0, or restart the machine",
 }
-RELEASE_FOR_CUDA_13 = 580  # NVIDIA's CUDA Toolkit release notes, table "CUDA Toolkit and Minimum Required Driver Version"
+RELEASE_FOR_CUDA_13 = 580  # CUDA Toolkit Release Notes, table of the minimum driver versions
 
 
 def gpu(machine: Machine) -> Findings:
@@ -63,7 +64,8 @@ def _silent(machine: Machine, answer: str) -> Findings:
             "install the driver's CUDA part (Debian: libcuda1); in a container: docker run --gpus all",
         )
     else:
-        yield problem(f"there is a GPU, but {answer}", REMEDIES.get(code, "restart the machine; then nvidia-smi"), code=code)
+        advice = REMEDIES.get(code, "restart the machine; then nvidia-smi")
+        yield problem(f"there is a GPU, but {answer}", advice, code=code)
 
 
 def _none(machine: Machine) -> Finding:
@@ -94,10 +96,10 @@ def driver(machine: Machine) -> Findings:
 
 
 def newest_ptx(driver_version: int) -> str:
-    """The newest PTX that a driver reads; of one newer than the table, what the table's last reads."""
+    """The newest PTX that a driver of that number (12_040: CUDA 12.4) reads; beyond the table, its nearest end."""
     release = (driver_version // 1000, driver_version % 1000 // 10)
     known = [cuda for cuda in PTX_OF_CUDA if cuda <= release]
-    return PTX_OF_CUDA[max(known)] if known else "6"
+    return PTX_OF_CUDA[max(known, default=min(PTX_OF_CUDA))]
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -115,12 +117,13 @@ def libcuda(machine: Machine) -> Findings:
     found = _findable(machine)
     facts = {"mapped": mapped, "findable": found}
     if stubs := [path for path in found if "stubs" in Path(path).parts]:
-        yield problem(f"{stubs[0]} is a stub for linking, not a driver", "take its folder out of LD_LIBRARY_PATH", **facts)
+        yield problem(f"{stubs[0]} is a stub for linking, not a driver", REMEDIES[STUB], **facts)
     if len(mapped) > 1:
         advice = f"keep one: {_remedy(machine)}"
         yield problem(f"two drivers are loaded at once: {' and '.join(mapped)}", advice, **facts)
     elif len(found) > 1 and machine.is_wsl:
-        yield problem(f"a Linux driver is installed beside that of Windows: {', '.join(found)}", _remedy(machine), **facts)
+        text = f"a Linux driver is installed beside that of Windows: {', '.join(found)}"
+        yield problem(text, _remedy(machine), **facts)
     elif len(found) > 1:
         yield note(f"{len(found)} driver libraries, the first is taken: {', '.join(found)}", _remedy(machine), **facts)
     elif not stubs:

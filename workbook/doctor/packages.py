@@ -6,6 +6,7 @@ import importlib.machinery
 import os
 import re
 import tomllib
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from workbook.doctor.machine import Machine
 
 TOOLKIT = re.compile(r"(?:numba|numpy|llvmlite|(?:numba|cuda|nvidia)-.*)$")
 OTHER_MAJOR = re.compile(r"(?:nvidia|numba|pynvjitlink|ptxcompiler|cubinlinker)-?.*-cu1[0-2]$")
+A_FEW = 3  # missing packages that are brought back one by one; where there are more, the whole set-up is missing
 OURS = ("kernels", "simt", "workbook")
 SHADOWED = (*OURS, "numba", "numba_cuda", "llvmlite", "numpy", "cuda")
 
@@ -31,7 +33,9 @@ def packages(machine: Machine) -> Findings:
         return f"{machine.pip} install --force-reinstall --no-deps {exact}"
 
     if missing := [name for name in dict.fromkeys([*watched, *needs]) if name not in installed]:
-        yield problem(f"missing: {', '.join(missing)}", again(missing), missing=missing)
+        everything = f"{machine.pip} install --constraint {machine.root / 'constraints.txt'} --editable {machine.root}"
+        advice = again(missing) if len(missing) <= A_FEW else everything
+        yield problem(f"missing: {', '.join(missing)}", advice, missing=missing)
     if damaged := {name: what for name in watched if (what := _damage(installed.get(name, [])))}:
         text = "; ".join(f"{name} ({what})" for name, what in damaged.items())
         yield problem(f"damaged: {text}", again(list(damaged)), damaged=list(damaged))
@@ -43,10 +47,16 @@ def packages(machine: Machine) -> Findings:
             f"{machine.pip} uninstall {' '.join(other)}",
             other_major=other,
         )
-    versions = {name: installed[name][0].version for name in watched if name in installed}
-    if outside := [name for name in needs if name in installed and not _allows(needs[name], installed[name][0].version)]:
-        text = ", ".join(f"{name} {installed[name][0].version}, where {needs[name]} is needed" for name in outside)
+    present = {name: installed[name][0].version for name in needs if name in installed}
+    if outside := [name for name, version in present.items() if not _allows(needs[name], version)]:
+        text = ", ".join(f"{name} {present[name]}, where {needs[name]} is needed" for name in outside)
         yield problem(text, again(outside), outside=outside)
+    yield from _versions(installed, watched, pins, again)
+
+
+def _versions(installed: Installed, watched: list[str], pins: dict[str, str], again: Callable[..., str]) -> Findings:
+    """The toolkit's versions, and those that are not the tested ones."""
+    versions = {name: installed[name][0].version for name in watched if name in installed}
     other_version = [name for name, version in versions.items() if pins.get(name, version) != version]
     text = ", ".join(
         f"{name}=={version}" + (f" (tested with {pins[name]})" if name in other_version else "")
@@ -182,8 +192,10 @@ def numba_cuda(machine: Machine) -> Findings:
     """Which package provides numba.cuda: numba-cuda, or the old one inside numba."""
     path, provider = machine.trial.get("cuda_file"), machine.trial.get("provider")
     if path is None:
-        error = machine.trial.get("error", "")
-        yield problem(f"numba.cuda could not be imported: {error}", "what packages says above; then ./ladder doctor again")
+        pins = machine.root / "constraints.txt"
+        again = f"{machine.pip} install --force-reinstall --constraint {pins} numba 'numba-cuda[cu13]'"
+        error = machine.trial.get("error", "the trial told nothing")
+        yield problem(f"numba.cuda could not be imported: {error}", f"solve what is said above; else {again}")
     elif provider != "NVIDIA":
         advice = f"{machine.pip} install --force-reinstall --no-deps numba-cuda"
         yield problem(f"numba's built-in target provides numba.cuda, not numba-cuda: {path}", advice, path=path)

@@ -60,4 +60,4 @@ def _where(trial: dict) -> str:
 
 
 def _plain(trial: dict) -> dict:
-    return {name: value for name, value in trial.items() if name in ("backend", "first_s", "again_s", "wrong_cells", "error")}
+    return {name: trial[name] for name in ("backend", "first_s", "again_s", "wrong_cells", "error") if name in trial}

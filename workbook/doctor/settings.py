@@ -27,7 +27,6 @@ WITHOUT_EFFECT = (
 SWITCHES = {
     "NUMBA_ENABLE_CUDASIM": "replaces numba.cuda by Numba's simulator, which compiles nothing",
     "NUMBA_DISABLE_CUDA": "switches numba.cuda off",
-    "NUMBA_DISABLE_JIT": "switches Numba's compiler off",
 }
 CACHE_OFF = ("off", "0", "no")
 SOURCES = {"site-packages": "the pip packages", "conda": "conda", "system-search": "the system"}
@@ -57,7 +56,7 @@ def _entries(environ: Mapping[str, str], name: str) -> list[str]:
 def _winner(machine: Machine) -> Finding:
     """Where the compiler was taken from, and which variables had no say in it."""
     chosen = [name for name in TOOLKIT_FOLDERS if machine.environ.get(name)]
-    others = sorted(name for name in machine.environ if name.startswith(("NUMBA_CUDA_", "NUMBA_FORCE_CUDA")))
+    others = sorted(name for name in machine.environ if name.startswith(("NUMBA_CUDA_", "NUMBA_FORCE_CUDA", *SWITCHES)))
     facts = {"set": {name: machine.environ[name] for name in [*chosen, *others]}}
     said = f"set: {', '.join(facts['set'])}" if facts["set"] else "none set"
     by, path = machine.trial.get("toolkit", {}).get("nvvm", ("", ""))
@@ -166,10 +165,11 @@ def cache(machine: Machine) -> Findings:
         if folder is None:
             yield problem(_why_not(rejected), f"chmod 700 {rejected}, or set SIMT_CACHE_DIR to a folder of your own")
         else:
-            yield note(f"{_why_not(rejected)}: {folder} serves instead", f"chmod 700 {rejected}", rejected=str(rejected))
+            text = f"{_why_not(rejected)}: {folder} serves instead"
+            yield note(text, f"chmod 700 {rejected}", rejected=str(rejected))
     if folder is not None:
         sizes = [entry.stat().st_size for entry in os.scandir(folder) if entry.is_file()]
-        text = f"{folder}: {count(sum(sizes))}B in {len(sizes)} files, private"
+        text = f"{folder}: {count(sum(sizes))}B in {len(sizes)} file{'s' * (len(sizes) != 1)}, private"
         yield ok(text, folder=str(folder), bytes=sum(sizes), entries=len(sizes), limit_bytes=kernels.LIMIT_BYTES)
 
 

@@ -34,7 +34,7 @@ def platform(machine: Machine) -> Findings:
     facts = {"system": system, "machine": processor, "libc": libc, "wsl": machine.is_wsl}
     elsewhere = "use a Linux container, WSL, Codespaces or Colab"
     if system != "Linux" or processor not in MACHINES:
-        yield problem(f"{name} is not supported: there is no NVVM for it, or no way to load the device", elsewhere, **facts)
+        yield problem(f"{name} is not supported: the compiler or the device does not exist for it", elsewhere, **facts)
     elif libc != "glibc":
         yield problem(f"{name}: the packages need glibc", "use a Debian, Ubuntu or Fedora container", **facts)
     else:
@@ -43,9 +43,7 @@ def platform(machine: Machine) -> Findings:
 
 def disk(machine: Machine) -> Findings:
     """The least free of the places that are written to."""
-    from simt.jit import cache
-
-    places = [machine.root, Path(tempfile.gettempdir()), *cache.candidates()[:1]]
+    places = [machine.root, Path(tempfile.gettempdir()), *_cache_folder()]
     free = {place: shutil.disk_usage(_existing(place)).free for place in places}
     least = min(free, key=free.__getitem__)
     text = f"{count(free[least])}B free at {least}"
@@ -53,6 +51,14 @@ def disk(machine: Machine) -> Findings:
         yield problem(text, f"free {count(FREE_BYTES)}B there", free_bytes=free[least], place=str(least))
     else:
         yield ok(text, free_bytes=free[least], place=str(least))
+
+
+def _cache_folder() -> list[Path]:
+    try:
+        from simt.jit import cache
+    except ImportError:  # the cache's own check says so
+        return []
+    return cache.candidates()[:1]
 
 
 def _existing(place: Path) -> Path:

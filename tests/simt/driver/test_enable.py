@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import pathlib
-import time
 
 import pytest
 
@@ -53,18 +52,6 @@ import simt
 print(simt.enable(), simt.backend(), sys.meta_path == before, 'simt.driver.session' in sys.modules)
 """
     assert python(AUTOSTART + code, SIMT="off").stdout == "off off True False\n"
-
-
-def test_an_interpreter_that_uses_no_cuda_starts_as_fast_as_ever(python):
-    def best_of_three(**environment: str) -> float:
-        def once() -> float:
-            start = time.perf_counter()
-            assert python(AUTOSTART + "print(1)", **environment).stdout == "1\n"
-            return time.perf_counter() - start
-
-        return min(once() for _ in range(3))
-
-    assert best_of_three(SIMT="force") - best_of_three() < 0.1
 
 
 def test_starting_up_imports_nothing_heavy(python):
