@@ -1,11 +1,13 @@
 """Is there a GPU that this environment can use? Asked outside this process: a driver, once loaded, stays loaded."""
 from __future__ import annotations
 
+import collections
 import glob
 import os
 import subprocess
 import sys
 
+NO_GPU = "no CUDA GPU found"
 TIMEOUT_S = 20.0
 # Device nodes of NVIDIA's driver: Linux, WSL, Tegra. Without any of them there is nothing to load.
 DEVICE_NODES = ("/dev/nvidiactl", "/dev/nvidia[0-9]*", "/dev/dxg", "/dev/nvhost-ctrl*", "/dev/nvgpu*")
@@ -30,11 +32,20 @@ minor = ask("cuDeviceGetAttribute", out, 76, 0) if count else 0
 print(version, count, 10 * major + minor)
 """
 
+# driver_version: 13_000 for CUDA 13.0; cc: compute capability of the first of ``devices``, 90 for 9.0
+Answer = collections.namedtuple("Answer", "driver_version devices cc")
+
 
 def why_no_gpu() -> str:
     """"" when a real GPU is usable; else the reason in a few words, for the banner."""
+    answer = ask()
+    return answer if isinstance(answer, str) else judge(*answer)
+
+
+def ask() -> Answer | str:
+    """What the CUDA driver says of itself, or in a few words why it says nothing."""
     if not any(glob.glob(pattern) for pattern in DEVICE_NODES):
-        return "no CUDA GPU found"
+        return NO_GPU
     try:
         answer = subprocess.run(
             [sys.executable, "-S", "-c", _QUESTION], capture_output=True, text=True, timeout=TIMEOUT_S,
@@ -44,12 +55,13 @@ def why_no_gpu() -> str:
         return f"the CUDA driver did not answer within {TIMEOUT_S:.0f} s"
     if answer.returncode:
         return "no usable CUDA GPU: " + (answer.stderr.strip().splitlines() or ["the CUDA driver crashed"])[-1]
-    return _judge(*map(int, answer.stdout.split()))
+    return Answer(*map(int, answer.stdout.split()))
 
 
-def _judge(driver_version: int, devices: int, cc: int) -> str:
+def judge(driver_version: int, devices: int, cc: int) -> str:
+    """"" when kernels can run on that driver's GPU; else the reason."""
     if not devices:
-        return "no CUDA GPU found"
+        return NO_GPU
     if driver_version < OLDEST_DRIVER:
         return f"the GPU's driver speaks CUDA {driver_version // 1000}.{driver_version % 1000 // 10}, 13.0 is needed"
     if cc < OLDEST_CC:

@@ -254,8 +254,9 @@ def split_move(node: Node) -> tuple[str, list[Operand]]:
 
 
 def is_barrier(node: Node) -> bool:
-    """The warp is suspended here: barriers of the block, and that of a cooperative grid."""
-    return node.base in BARRIERS or node.opcode == "call.cudaCGSynchronize"
+    """The warp is suspended here: barriers of the block, and that of a cooperative grid. Lanes of a warp meet at bar.warp.sync
+    without leaving it."""
+    return node.base in BARRIERS and not node.opcode.startswith("bar.warp") or node.opcode == "call.cudaCGSynchronize"
 
 
 def has_result(node: Node) -> bool:

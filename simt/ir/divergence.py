@@ -56,6 +56,9 @@ class Shapes:
 def analyse(graph: Graph, order: Order, values: Values, ranges: Ranges, known: Known) -> Shapes:
     block_shape = known.block_shape
     analysis = _Analysis(graph, order, values, ranges, known)
+    if order.irreducible:
+        analysis.masked = set(values.block)
+        analysis.divergent = {block for block in order.blocks if block.branch is not None}
     while True:
         analysis.solve()
         pending = pending_blocks(order, analysis.divergent)
@@ -175,9 +178,17 @@ class _Analysis:
         if len(node.results) == 1 and self.ranges.fixed(node.results[0]) is not None:
             return [UNIFORM]
         if len(node.results) == 1 and node.results[0] in self.known_shapes:
-            return [self.known_shapes[node.results[0]]]
-        types = row.result_types(node.form)[: len(node.results)]
-        return [elementwise(node, operands, self.ranges, bits_of(ptx_type)) for ptx_type in types]
+            return [self.storable(node.results[0], self.known_shapes[node.results[0]], None)]
+        types = [bits_of(ptx_type) for ptx_type in row.result_types(node.form)]
+        return [self.storable(name, elementwise(node, operands, self.ranges, bits), bits)
+                for name, bits in zip(node.results, types, strict=False)]
+
+    def storable(self, name: str, shape: Shape, bits: int | None) -> Shape:
+        """Lane offsets hold in integer registers of the result's width: extension may wrap, floats have no such sums."""
+        if shape.flat or name == "_":
+            return shape
+        register = self.graph.register_type(name)
+        return VARYING if register[0] == "f" or bits not in (None, bits_of(register)) else shape
 
     def guarded(self, node: Node, name: str, shape: Shape) -> Shape | None:
         """A guarded write: the new value in some lanes, the old one in the others."""

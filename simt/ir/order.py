@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 
 from simt.ir.blocks import Block, Graph
-from simt.isa.table import Unsupported
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -21,12 +20,16 @@ class Loop:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Order:
-    """blocks: in linear order, ``block.position`` set; idom / ipdom: immediate (post)dominator or None; loops: outer first."""
+    """blocks: in linear order, ``block.position`` set; idom / ipdom: immediate (post)dominator or None; loops: outer first.
+
+    irreducible: some loop has two entries; the analyses of divergence do not hold then, and every value counts as varying.
+    """
 
     blocks: list[Block]
     idom: dict[Block, Block | None]
     ipdom: dict[Block, Block | None]
     loops: list[Loop]
+    irreducible: bool = False
 
     def dominates(self, above: Block, below: Block | None) -> bool:
         while below is not None and below is not above:
@@ -35,7 +38,7 @@ class Order:
 
 
 def linearise(graph: Graph) -> Order:
-    """Compute the order and set every block's ``position``. Raises Unsupported for irreducible control flow."""
+    """Compute the order and set every block's ``position``."""
     order = loop_nest(graph)
     if merge_latches(graph, order.loops):
         order = loop_nest(graph)
@@ -43,11 +46,8 @@ def linearise(graph: Graph) -> Order:
     order.blocks = contiguous(graph.entry, order.loops)
     for position, block in enumerate(order.blocks):
         block.position = position
-    for block in order.blocks:
-        for successor in block.successors:
-            if successor.position <= block.position and not order.dominates(successor, block):
-                line = block.terminator.line if block.terminator else None
-                raise Unsupported("irreducible control flow (a loop with two entries)", line)
+    order.irreducible = any(successor.position <= block.position and not order.dominates(successor, block)
+                            for block in order.blocks for successor in block.successors)
     return order
 
 

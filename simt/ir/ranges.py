@@ -100,7 +100,8 @@ class Ranges:
             value = signed(operand.bits, bits)
             return (value, value)
         if isinstance(operand, Reg):
-            return self.known.get(operand.name) or special_range(operand.name, self.block_shape)
+            found = self.known.get(operand.name) or special_range(operand.name, self.block_shape)
+            return fits(*found, bits) if found else None        # a wider register may be read in part
         return None
 
     def constant(self, operand: Operand, bits: int) -> int | None:
@@ -127,10 +128,12 @@ class Ranges:
             return
         types = node.row.operand_types(node.form)
         operands = [self.of(operand, bits_of(ptx_type)) for operand, ptx_type in zip(node.operands, types, strict=False)]
-        result_bits = bits_of(node.row.result_types(node.form)[0])
-        found = rule(node, operands, result_bits)
-        if found is not None and fits(*found, result_bits):
-            self.known[node.results[0]] = found
+        result = node.row.result_types(node.form)[0]
+        found = rule(node, operands, bits_of(result))
+        if found is None or not fits(*found, bits_of(result)):
+            return
+        if found[0] >= 0 or result[0] == "s" or bits_of(result) == bits_of(graph.register_type(node.results[0])):
+            self.known[node.results[0]] = found         # else zeros above a negative number make it another one
 
 
 def join(ranges: list[Range | None]) -> Range | None:
@@ -164,7 +167,7 @@ def shift_left(node: Node, operands: list, bits: int) -> Range | None:
 def shift_right(node: Node, operands: list, bits: int) -> Range | None:
     if operands[0] is None or operands[0][0] < 0 or operands[1] is None or operands[1][0] != operands[1][1]:
         return None
-    shift = min(max(operands[1][0], 0), bits)
+    shift = min(operands[1][0] & 0xFFFFFFFF, bits)
     return operands[0][0] >> shift, operands[0][1] >> shift
 
 

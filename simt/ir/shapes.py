@@ -103,11 +103,11 @@ def multiply_add(node, bases, shapes, ranges, bits):
 
 
 def no_wrap(node, ranges: Ranges, index: int) -> bool:
-    """Widening keeps the lane offsets if no lane's value wraps: its range is known and less than half the numbers wide."""
+    """Widening keeps the lane offsets if no lane's value wraps in the width and signedness that are read."""
     width = bits_of(node.row.operand_types(node.form)[index])
     found = ranges.of(node.operands[index], width)
     unsigned = node.form.type[0] in "ub"
-    return found is not None and found[1] - found[0] < 1 << (width - 1) and not (unsigned and found[0] < 0)
+    return found is not None and not (unsigned and found[0] < 0)
 
 
 def multiply_wide(node, bases, shapes, ranges, bits):

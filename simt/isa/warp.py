@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import operator
 
-from simt.isa.table import Form, WarpRow, register
+from simt.isa.table import Form, Unsupported, WarpRow, register
 
 ALL = tuple(range(32))
 SOME = (1, 2, 3, 5, 8, 13, 21, 30)
@@ -53,6 +53,8 @@ def reduced(form: Form, values: list[int], running) -> int:
 
 
 def barrier(warp, node) -> None:
+    if len(node.operands) > (2 if "red" in node.form.parts else 1):
+        raise Unsupported(f"{node.opcode} with a number of threads: barriers are for whole blocks", node.line)
     warp.warp.barrier_vote(node)
 
 

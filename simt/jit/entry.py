@@ -107,7 +107,7 @@ warp_end:
   %differs = icmp ne i32 %stands, %where
   %conflict = and i1 %both, %differs
   %apart.next = select i1 %conflict, i32 %stands, i32 %apart
-  %where.next = select i1 %waits, i32 %stands, i32 %where
+  %where.next = select i1 %has, i32 %where, i32 %stands
   %turn.next = add i64 %turn, 1
   %more = icmp ult i64 %turn.next, {warps}
   br i1 %more, label %warps, label %round_end

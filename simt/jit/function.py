@@ -188,7 +188,8 @@ class KernelEmitter:
         if value.type in ("half", "float", "double"):
             value = self.reinterpret(value, f"i{IR_BITS[value.type]}")
         integer = f"i{bits}"
-        shape = value.shape if value.shape.flat else None
+        narrower = bits < IR_BITS[value.type]          # lane offsets survive cutting, not extension
+        shape = value.shape if value.shape.flat or (narrower and value.shape.bases) else None
         if shape is None and value.shape.bases:
             value = self.lanes.convert(value, VARYING)
         value = self.lanes.apply(lambda b, x: b.resize(x, integer), [value], shape)[0]

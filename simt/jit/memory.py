@@ -134,8 +134,11 @@ class MemoryEmitter:
             first = self.text.define(f"load i64, ptr {at}")
             at = self.text.define(f"getelementptr i64, ptr %checks, i64 {2 * group.index + 1}")
             span = self.text.define(f"load i64, ptr {at}")
-            group.passed = self.check_bases(access, first, span) if access.shape.bases else \
-                self.check_vector(access, first, span)
+            if any(offset % access.site.bytes for offset in access.shape.offsets):
+                group.passed = "false"              # wherever the base lies, some lane is misaligned
+            else:
+                group.passed = self.check_bases(access, first, span) if access.shape.bases else \
+                    self.check_vector(access, first, span)
         return group.passed
 
     def check_bases(self, access: Access, first: str, span: str) -> str:

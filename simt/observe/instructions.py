@@ -1,12 +1,13 @@
 """Counts PTX instructions by class, active lanes, and floating-point operations.
 
 One execution count and one lane count per basic block give every unguarded instruction in it; guarded ones count the
-lanes whose guard holds.
+lanes whose guard holds. A return counts as no instruction; ``@p ret`` counts as the branch that it is.
 """
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from simt.ir.blocks import RETURNS
 from simt.isa.table import bits_of
 from simt.observe import names
 from simt.observe.observer import Observer, Reading, Slots
@@ -26,6 +27,12 @@ def kind_of(node) -> str:
         space = next((MEMORY_KIND[part] for part in parts if part in MEMORY_KIND), "global")
         return f"{node.row.kind}_{space}"
     return node.row.kind
+
+
+def counted(block) -> list:
+    """The nodes of a block without its return: lanes that end are dropped where they branch, not where the return stands."""
+    end = block.terminator
+    return block.nodes if end is None or end.base in RETURNS else [*block.nodes, end]
 
 
 class Instructions(Observer):
@@ -48,7 +55,7 @@ class Instructions(Observer):
     def collect(self, values: list[int]) -> Iterator[Reading]:
         for slot, block in self.blocks:
             executions, lanes = values[slot], values[slot + 1]
-            for node in [*block.nodes, *([block.terminator] if block.terminator else [])]:
+            for node in counted(block):
                 active = values[self.guarded[node]] if node in self.guarded else lanes
                 yield from self.readings(node, executions, active)
 

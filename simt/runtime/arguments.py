@@ -8,11 +8,15 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
+import itertools
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 MAX_AXES = 8
 HEAD = 5                    # descriptor fields before the extents
+READINGS = 64               # ways to read the parameters that are looked at
+Described = tuple[tuple[int, ...], tuple[int, ...]]         # shape, strides
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -47,41 +51,47 @@ class ArrayArgument:
 
 
 def arrays(values: list[int], names: tuple[str, ...]) -> list[ArrayArgument]:
-    """Array arguments among the parameters. values: every parameter as a 64-bit number; names: of the Python arguments."""
-    found, place, position = [], 0, 0
-    while place < len(values):
-        described = descriptor(values, place)
-        if described is None:
-            place += 1
-        else:
-            axes, data = len(described[0]), values[place + 4]
-            name = names[position] if position < len(names) else f"argument {position}"
-            found.append(ArrayArgument(position, name, data, values[place + 3], *described))
-            place += HEAD + 2 * axes
-        position += 1
+    """Array arguments among the parameters. values: every parameter as a 64-bit number; names: of the Python arguments.
+
+    A short run of numbers may be read as arrays of different rank: the reading with as many arguments as names wins.
+    """
+    found = list(itertools.islice(readings(values, 0), READINGS))
+    chosen = next((reading for reading in found if len(reading) == len(names)), found[0])
+    return [ArrayArgument(position, names[position] if position < len(names) else f"argument {position}", values[place + 4],
+                          values[place + 3], *described)
+            for position, (place, described) in enumerate(chosen) if described]
+
+
+def readings(values: list[int], place: int) -> Iterator[list[tuple[int, Described | None]]]:
+    """Ways to read the parameters from a place on: (place, array or None for a number) of each argument."""
+    if place >= len(values):
+        yield []
+    for described in descriptors(values, place) or [None] * (place < len(values)):
+        width = HEAD + 2 * len(described[0]) if described else 1
+        for rest in readings(values, place + width):
+            yield [(place, described), *rest]
+
+
+def descriptors(values: list[int], place: int) -> list[Described]:
+    """(shape, strides) of the array descriptors that may begin at a parameter, fewest axes first."""
+    if place + HEAD + 2 > len(values) or values[place] or values[place + 1]:
+        return []
+    count, size = values[place + 2], values[place + 3]
+    if not 0 < size <= 1 << 16 or count >= 1 << 48:
+        return []
+    found = []
+    for axes in range(1, min(MAX_AXES, (len(values) - place - HEAD) // 2) + 1):
+        start = place + HEAD
+        shape, strides = tuple(values[start:start + axes]), tuple(values[start + axes:start + 2 * axes])
+        if math.prod(shape) == count and all(s < 1 << 48 for s in strides) and plausible(shape, strides, size):
+            found.append((shape, strides))
     return found
 
 
-def descriptor(values: list[int], place: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """(shape, strides) of an array descriptor that begins at a parameter, or None."""
-    if place + HEAD + 2 > len(values) or values[place] or values[place + 1]:
-        return None
-    count, size = values[place + 2], values[place + 3]
-    if not 0 < size <= 1 << 16 or count >= 1 << 48:
-        return None
-    for axes in range(1, MAX_AXES + 1):
-        start = place + HEAD
-        shape, strides = tuple(values[start:start + axes]), tuple(values[start + axes:start + 2 * axes])
-        if len(strides) < axes:
-            return None
-        if math.prod(shape) == count and all(s < 1 << 48 for s in strides) and plausible(shape, strides, size):
-            return shape, strides
-    return None
-
-
 def plausible(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> bool:
-    """Strides of a real array: some axis steps from item to item, or every axis that has a step skips whole items."""
-    return all(s % size == 0 or n <= 1 for n, s in zip(shape, strides, strict=True)) or len(shape) == 1
+    """Strides of a real array: each axis that steps skips whole items, or at least one (a field of records)."""
+    return all(s % size == 0 or n <= 1 for n, s in zip(shape, strides, strict=True)) or \
+        (len(shape) == 1 and strides[0] >= size)
 
 
 @functools.lru_cache(maxsize=64)

@@ -33,8 +33,7 @@ def kernel_name(mangled: str) -> str:
         length, rest = int(match[1]), rest[match.end():]
         names.append(rest[:length])
         rest = rest[length:]
-    plain = re.sub(r"_3c_?locals_3e|\$3clocals\$3e", "", names[-1] if names else mangled)
-    return re.split(r"[.$]|_2e", plain)[-1] or mangled
+    return names[-1].replace("_3clambda_3e", "<lambda>") if names else mangled
 
 
 def where(node) -> str:
@@ -71,8 +70,7 @@ def explain_address(run, worker, site, code: int) -> list[str]:
 
 def explain_window(worker, site, address: int) -> list[str]:
     size = worker.field("shared_bytes") if site.space == "shared" else worker.field("local_bytes")
-    offset = address - (1 << 64) if address >> 63 else address
-    return [f"byte offset {offset} of {size} bytes of {site.space} memory; {site.bytes} bytes asked for",
+    return [f"byte offset {address} of {size} bytes of {site.space} memory; {site.bytes} bytes asked for",
             f"what to do: compare the index with the {site.space} array's extent, and check whether it uses the thread's "
             "place in the block or in the grid"]
 

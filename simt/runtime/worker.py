@@ -12,7 +12,7 @@ from simt.ir.shapes import WARP
 from simt.jit.compile import Machine
 from simt.jit.context import FIELDS, INDEX
 
-NEVER = 1 << 62                 # a start that no address can pass
+NEVER = 0x4D5E6F7A8B9CADB1      # a start that no address passes: far from memory, odd, and no number in a float's clothes
 SECTOR_SLOTS = 1 << 19
 POISON = 0x7FBADBAD             # fresh shared and local memory: a NaN as float32, 2142952365 as int32
 CLEARED = [INDEX[name] for name in FIELDS if name.startswith(("fault_", "arrived_", "result_")) or name == "spin_site"]

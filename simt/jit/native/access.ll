@@ -1,6 +1,7 @@
 ; i32 simt_access(context, checks, site, mask, warp, addresses, exchange): 0, or 1 after a fault.
 ; Looks at the address of each lane in the mask (in the site's own state space), then moves its bytes between memory and
-; the exchange buffer, laid out [element][lane]. Remembers the last allocation hit in the site's check group.
+; the exchange buffer, laid out [element][lane]. Remembers the last allocation hit in the site's check group, from its first
+; multiple of the access's size on: the quick check measures alignment from there.
 ; Lines that begin with @ are macros of simt/jit/support.py. 700 and 716 are CUDA_ERROR_ILLEGAL_ADDRESS and _MISALIGNED_.
 define i32 @simt_access(ptr %context, ptr %checks, ptr %site, i32 %mask, i32 %warp, ptr %addresses, ptr %exchange) {
 entry:
@@ -134,15 +135,18 @@ moved:
 next_lane:
   br label %lanes
 finish:
-  %room = sub i64 %high, %low
-  %cached = icmp uge i64 %high, %low
+  %low.sum = add i64 %low, %odd
+  %low.clear = xor i64 %odd, -1
+  %low.even = and i64 %low.sum, %low.clear
+  %room = sub i64 %high, %low.even
+  %cached = icmp uge i64 %high, %low.even
   %roomy = icmp uge i64 %room, %site.extent
   %keep = and i1 %cached, %roomy
   br i1 %keep, label %remember, label %done
 remember:
   %group.first.index = shl i64 %site.group, 1
   %group.first.at = getelementptr i64, ptr %checks, i64 %group.first.index
-  %group.first = sub i64 %low, %site.low
+  %group.first = sub i64 %low.even, %site.low
   store i64 %group.first, ptr %group.first.at
   %group.span.index = add i64 %group.first.index, 1
   %group.span.at = getelementptr i64, ptr %checks, i64 %group.span.index
