@@ -73,7 +73,8 @@ def test_where_everything_is_missing_the_whole_set_up_is_to_be_repeated(look, tm
     shutil.rmtree(tmp_path / "site")
     (missing,) = look()
     assert missing.text == "missing: numba, nvidia-nvvm, click"
-    assert missing.advice.endswith(f"install --constraint {tmp_path}/root/constraints.txt --editable {tmp_path}/root")
+    root = tmp_path / "root"
+    assert missing.advice.endswith(f"install --constraint {root}/constraints.txt --editable {root}")
 
 
 def test_a_file_that_is_gone_makes_the_wheel_damaged(look, site):
