@@ -164,7 +164,9 @@ class _Analysis:
             return False
         shapes = self.result_shapes(node, operands)
         if node.guard:
-            shapes = [self.guarded(node, name, shape) for name, shape in zip(node.results, shapes, strict=True)]
+            flat = all(operand.flat for operand in operands)
+            shapes = [self.guarded(node, name, shape if flat else VARYING)
+                      for name, shape in zip(node.results, shapes, strict=True)]
         changed = False
         for name, shape in zip(node.results, shapes, strict=True):
             if name in self.values.block:

@@ -1,4 +1,7 @@
-"""A launch: blocks over worker threads, counted where asked, stopped by a fault or by Ctrl-C."""
+"""A launch: blocks over worker threads, counted where asked, stopped by a fault or by Ctrl-C.
+
+Short ones run on the launching thread (simt/runtime/quick.py).
+"""
 from __future__ import annotations
 
 import dataclasses
@@ -6,6 +9,7 @@ import itertools
 import math
 import os
 import queue
+import time
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -19,6 +23,7 @@ from simt.runtime import schedule
 from simt.runtime.diagnose import explain, explain_timeout, kernel_name
 from simt.runtime.faults import Fault
 from simt.runtime.pool import POOL
+from simt.runtime.quick import LIMIT, SHORT_S, Guard, QuickLaunch
 from simt.runtime.sampling import Sampling, classes
 from simt.runtime.watch import TIMEOUT, Watch
 from simt.runtime.worker import Worker, Workers, aligned
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
 
 CHUNK_LIMIT = 64            # blocks that a worker takes at once, at most
 POLL_S = 0.05
+ASKED = ("SIMT_SCHEDULE", "SIMT_WATCHDOG_S")        # with these set, every launch goes through the pool
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -88,6 +94,7 @@ class Launcher:
         self.memory = memory
         self.serials = itertools.count(1)
         self.workers = Workers()
+        self.guard = Guard()
 
     def launch(self, program: Program, name: str, grid: tuple[int, int, int], block: tuple[int, int, int],
                dynamic_shared_bytes: int, params: bytes, *, cooperative: bool = False,
@@ -97,11 +104,30 @@ class Launcher:
         Returns counters if ``sampling`` is given. Raises Fault after a memory fault or an impossible barrier, Unsupported
         for PTX that has no row, and KeyboardInterrupt once the workers have stopped.
         """
-        run = _Run(self, program, name, grid, block, dynamic_shared_bytes, params)
-        if sampling is None:
+        if sampling is not None:
+            return _Run(self, program, name, grid, block, dynamic_shared_bytes, params).counted(sampling)
+        key = (name, grid, block, dynamic_shared_bytes)
+        quick = None if any(name in os.environ for name in ASKED) else program.quick.get(key)
+        if quick is None or not quick.run(params, self.memory.table(), next(self.serials), self.guard):
+            began = time.perf_counter()
+            run = _Run(self, program, name, grid, block, dynamic_shared_bytes, params)
             run.plain(None)
+            if time.perf_counter() - began < SHORT_S:
+                self.remember(program, key, run)
             return None
-        return run.counted(sampling)
+        hostcalls.flush()
+        if quick.worker.failed:
+            del program.quick[key]
+            run = _Run(self, program, name, grid, block, dynamic_shared_bytes, params)
+            raise Fault(quick.worker.field("fault_code"), *explain(run, quick.worker))
+        return None
+
+    def remember(self, program: Program, key: tuple, run: _Run) -> None:
+        """Later launches of this shape run on the launching thread."""
+        one = run.prepare(program.machine(run.name, run.block, False), None, 1)
+        if not one.launch.cooperative and len(program.quick) < LIMIT:
+            one.workers[0].prepare(one.launch)
+            program.quick[key] = QuickLaunch(one)
 
 
 class _Run:

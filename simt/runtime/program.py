@@ -50,6 +50,7 @@ class Program:
         self.memory, self.cc = memory, cc
         self.globals: dict[str, tuple[int, int]] = {}
         self.kernels = {f.name: self.spec(f) for f in self.module.functions.values() if f.is_entry and f.body is not None}
+        self.quick: dict[tuple, object] = {}        # launches that run on the launching thread: simt/runtime/quick.py
         self._machines: dict[tuple, Machine] = {}
         self._lock = threading.Lock()
         self.place_variables()
@@ -92,4 +93,4 @@ class Program:
     def close(self) -> None:
         for address, _ in self.globals.values():
             self.memory.free(address)
-        self.globals, self._machines = {}, {}
+        self.globals, self._machines, self.quick = {}, {}, {}
