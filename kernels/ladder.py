@@ -187,7 +187,7 @@ class Step:
 class Ladder:
     """One problem and its steps, slow to fast.
 
-    make(case, rng) -> {name: array}               inputs
+    make(case, rng, kind) -> {name: array}         inputs; kind "integers" (exact in any order) or "normal"
     reference(inputs) -> {name: float64 array}     outputs, computed by NumPy
     tolerance(case, inputs) -> {name: array|float} largest allowed |output - reference|, per cell or for all
     outputs(case) -> {name: (shape, dtype)}        what run writes

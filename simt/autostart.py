@@ -24,3 +24,5 @@ class _FirstUse:
 
 if os.environ.get("SIMT") in ("auto", "force"):
     sys.meta_path.insert(0, _FirstUse())
+elif os.environ.get("SIMT") not in (None, "", "off"):
+    sys.stderr.write(f"simt: SIMT={os.environ['SIMT']!r} is ignored: it is auto, force or off\n")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from workbook import timing
@@ -29,6 +31,7 @@ class Target(Protocol):
     def download(self, buffer: Any) -> np.ndarray: ...
     def empty(self, shape: tuple[int, ...], dtype: str) -> Any: ...
     def synchronize(self) -> None: ...
+    def order(self, schedule: str) -> contextlib.AbstractContextManager[None]: ...
     def time(self, run: Callable[[], None]) -> timing.Timing: ...
     def roof_gflops(self, flops: int, minimum_bytes: int, dtype: str) -> float | None: ...
     def occupancy_percent(self, launch: LaunchProfile) -> float | None: ...
@@ -59,6 +62,10 @@ class CudaTarget:
     def synchronize(self) -> None:
         self.cuda.synchronize()
 
+    def order(self, schedule: str) -> contextlib.AbstractContextManager[None]:
+        """Run blocks and warps "forward" or in "reverse"; a real GPU chooses its own order."""
+        return contextlib.nullcontext()
+
     def roof_gflops(self, flops: int, minimum_bytes: int, dtype: str) -> float | None:
         """min(peak, bandwidth x FLOP / minimum bytes); None for a GPU whose facts are not on file."""
         if self.device is None:
@@ -86,6 +93,18 @@ class Emulated(CudaTarget):
         self.device = device
         self.key = device.name
         self.title = f"modelled on {device.title}; the model's error is not validated yet"
+
+    @contextlib.contextmanager
+    def order(self, schedule: str) -> Iterator[None]:
+        """Set SIMT_SCHEDULE, unless the reader has."""
+        if "SIMT_SCHEDULE" in os.environ:
+            yield
+            return
+        os.environ["SIMT_SCHEDULE"] = schedule
+        try:
+            yield
+        finally:
+            del os.environ["SIMT_SCHEDULE"]
 
     def time(self, run: Callable[[], None]) -> timing.Timing:
         return timing.modelled(run)

@@ -47,6 +47,12 @@ class Clock:
         self._per_thread = threading.local()
         self._streams: list[Stream] = []
 
+    @property
+    def timed(self) -> bool:
+        """Whether a live event with timing was recorded on any stream: streams wait for each other, so its time may depend
+        on work anywhere."""
+        return bool(self.legacy.timing) or any(stream.timing for stream in self._streams)
+
     def new_stream(self, flags: int, priority: int) -> Stream:
         stream = Stream(flags, priority, number=next(self._numbers))
         self._streams.append(stream)

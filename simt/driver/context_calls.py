@@ -6,13 +6,14 @@ import threading
 
 from simt.driver.callbacks import Use, driver_call
 from simt.driver.cells import Handle, Int, Pointer, Size, UInt, put_int, put_size
-from simt.driver.errors import INVALID_CONTEXT, INVALID_DEVICE, PEER_ACCESS_UNSUPPORTED, DriverError
+from simt.driver.errors import INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, PEER_ACCESS_UNSUPPORTED, DriverError
 from simt.driver.handles import FIRST, STEP
 from simt.driver.session import current
 
 PRIMARY_CONTEXT = FIRST - STEP
+MALLOC_HEAP_SIZE = 2
 # CU_LIMIT_STACK_SIZE, CU_LIMIT_PRINTF_FIFO_SIZE, CU_LIMIT_MALLOC_HEAP_SIZE: the defaults of the real driver, in bytes
-LIMITS = {0: 1024, 1: 1 << 20, 2: 8 << 20}
+LIMITS = {0: 1024, 1: 1 << 20, MALLOC_HEAP_SIZE: 8 << 20}
 OLDEST_VERSION = 13_050
 TOOLKIT_WHEELS = ("cuda-bindings", "nvidia-cuda-nvrtc", "nvidia-nvjitlink")
 
@@ -149,6 +150,8 @@ def cuCtxGetLimit(value_out: int, limit: int) -> None:
 
 @driver_call(Int, Size)
 def cuCtxSetLimit(limit: int, value: int) -> None:
+    if limit == MALLOC_HEAP_SIZE and not current().launcher.heap.resize(value):
+        raise DriverError(INVALID_VALUE, "a kernel has used the heap: set its size before the first launch that calls malloc")
     LIMITS[limit] = value
 
 

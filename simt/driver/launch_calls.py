@@ -87,7 +87,7 @@ def _launch(request: Request, stream_handle: int, arguments: int, extra: int) ->
         parameters = kernel.gather(arguments)
         counted = session.launcher.launch(
             kernel.library.program, kernel.name, request.grid, request.block, request.dynamic_shared_bytes, parameters,
-            cooperative=request.cooperative, sampling=profiling.sampling(stream),
+            cooperative=request.cooperative, sampling=profiling.sampling(),
         )
         duration_ns = session.device.launch_ns
         if counted is not None:

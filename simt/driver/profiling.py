@@ -9,7 +9,6 @@ from simt.observe.profile import LaunchProfile
 from simt.runtime.sampling import Sampling
 
 if TYPE_CHECKING:
-    from simt.driver.clock import Stream
     from simt.driver.launch_calls import Request
     from simt.runtime.launcher import Counted
 
@@ -43,14 +42,14 @@ class Profile:
         _active.remove(self)
 
 
-def sampling(stream: Stream) -> Sampling | None:
+def sampling() -> Sampling | None:
     """How the next launch on the stream is counted; None when nobody will ask for its time or counters.
 
-    The innermost profile decides; without one, a live event with timing on the stream means that the time is asked for.
+    The innermost profile decides; without one, a live event with timing on any stream means that the time is asked for.
     """
     if _active:
         return _active[-1].sampling
-    return _TIMED if stream.timing else None
+    return _TIMED if current().clock.timed else None
 
 
 def finish(request: Request, counted: Counted) -> LaunchProfile:

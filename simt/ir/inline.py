@@ -1,25 +1,27 @@
 """Calls of device functions, replaced by the function's body.
 
 Parameters and return values of a call live in param space; here each (variable, offset, width) becomes a register. A call
-of a function without a body stays in the code when the runtime supplies it (simt/isa/calls.py); recursion does not end and
-is refused.
+of a function without a body stays in the code when the runtime supplies it (simt/isa/calls.py). A call through a pointer
+becomes a chain of comparisons with the functions that it may mean. Recursion does not end and is refused.
 """
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator
 
+from simt.ir import functions
 from simt.isa.table import Unsupported, bits_of
-from simt.ptx.statements import Address, Function, Instruction, Label, Module, Operand, Reg, Symbol, Vector
+from simt.ptx.statements import Address, Function, Imm, Instruction, Label, Module, Operand, Reg, Symbol, Vector
 
-SUPPLIED = frozenset({"vprintf", "__assertfail", "cudaCGGetIntrinsicHandle", "cudaCGSynchronize"})
+SUPPLIED = frozenset({"vprintf", "__assertfail", "malloc", "free", "cudaCGGetIntrinsicHandle", "cudaCGSynchronize"})
 DEPTH_LIMIT = 64
 Body = list[Instruction | Label]
 
 
 def inline_calls(module: Module, kernel: Function) -> Function:
-    """The kernel with every call of a known function replaced. Raises Unsupported for indirect, recursive and unknown ones."""
-    if not any(isinstance(s, Instruction) and s.opcode.startswith("call") for s in kernel.body or ()):
+    """The kernel with every call of a known function replaced. Raises Unsupported for recursive and unknown ones."""
+    if len(module.functions) == 1:
         return kernel
     return _Inliner(module, kernel).run()
 
@@ -30,6 +32,11 @@ class _Inliner:
         self.registers = dict(kernel.registers)
         self.variables = list(kernel.variables)
         self.serial = 0
+        self.addresses = functions.addresses(module)
+
+    @functools.cached_property
+    def pointed_to(self) -> set[str]:
+        return functions.taken(self.module)
 
     def run(self) -> Function:
         locals_ = {v.name for v in self.kernel.variables if v.space == "param"}
@@ -46,14 +53,23 @@ class _Inliner:
             elif is_param_access(statement) and base_name(statement) in places:
                 yield from self.moves(statement)
             else:
-                yield statement
+                yield self.with_addresses(statement)
+
+    def with_addresses(self, statement: Instruction) -> Instruction:
+        """Names of functions become their addresses."""
+        known = self.addresses
+        if not any(isinstance(operand, Symbol) and operand.name in known for operand in statement.operands):
+            return statement
+        return dataclasses.replace(statement, operands=tuple(
+            Imm(known[o.name]) if isinstance(o, Symbol) and o.name in known else o for o in statement.operands))
 
     def call(self, statement: Instruction, places: set[str], stack: tuple[str, ...]) -> Iterator[Instruction | Label]:
         returns, target, arguments = statement.operands[:3]
-        if not isinstance(target, Symbol):
-            raise Unsupported("an indirect call", statement.line)
         if statement.guard is not None:
             yield from self.guarded(statement, places, stack)
+            return
+        if not isinstance(target, Symbol):
+            yield from self.indirect(statement, places, stack)
             return
         function = self.module.functions.get(target.name)
         if function is None or function.body is None:
@@ -73,12 +89,37 @@ class _Inliner:
         yield from self.call(dataclasses.replace(statement, guard=None, negated=False), places, stack)
         yield Label(after, statement.line)
 
+    def indirect(self, statement: Instruction, places: set[str], stack: tuple[str, ...]) -> Iterator[Instruction | Label]:
+        """A call through a pointer: compare it with each function of this signature; the launch fails for any other value."""
+        returns, target, arguments = statement.operands[:3]
+        self.serial += 1
+        after = f"after_call.{self.serial}"
+        for name in self.candidates(returns, arguments):
+            self.serial += 1
+            other, differs = f"other_function.{self.serial}", f"%differs{self.serial}"
+            self.registers[differs] = "pred"
+            yield dataclasses.replace(statement, opcode="setp.ne.u64",
+                                      operands=(Reg(differs), target, Imm(self.addresses[name])))
+            yield dataclasses.replace(statement, opcode="bra", operands=(Symbol(other),), guard=differs)
+            yield from self.call(dataclasses.replace(statement, operands=(returns, Symbol(name), arguments)), places, stack)
+            yield dataclasses.replace(statement, opcode="bra", operands=(Symbol(after),))
+            yield Label(other, statement.line)
+        yield dataclasses.replace(statement, opcode="call.no_function", operands=())
+        yield Label(after, statement.line)
+
+    def candidates(self, returns: Vector, arguments: Vector) -> list[str]:
+        """Functions whose address is taken and whose results and parameters have the sizes of the call's."""
+        signature = [[self.bytes_of(item.name) for item in side.items] for side in (returns, arguments)]
+        found = [self.module.functions[name] for name in self.addresses if name in self.pointed_to]
+        return [f.name for f in found if signature == [[v.size_bytes for v in side] for side in (f.returns, f.params)]]
+
     def body_of(self, function: Function, statement: Instruction, returns: Vector, arguments: Vector,
                 stack: tuple[str, ...]) -> Iterator[Instruction | Label]:
         self.serial += 1
         renamer = _Renamer(self, function, self.serial, statement)
-        for parameter, operand in zip((*function.returns, *function.params), (*returns.items, *arguments.items), strict=True):
-            renamer.places[parameter.name] = operand.name
+        given = [*zip(function.params, arguments.items, strict=True)]
+        given += zip(function.returns, returns.items, strict=False)     # numba expects a result of void functions too
+        renamer.places.update({parameter.name: operand.name for parameter, operand in given})
         places = set(renamer.places.values())
         places |= {renamer.names[v.name] for v in function.variables if v.space == "param"}
         yield from self.expand(renamer.body(), places, stack)
@@ -108,8 +149,11 @@ class _Inliner:
         return dataclasses.replace(statement, opcode=f"call.{name}", operands=tuple(values))
 
     def width(self, variable: str) -> int:
-        found = next(v for v in self.variables if v.name == variable)
-        return bits_of(found.type)
+        return 8 * self.bytes_of(variable)
+
+    def bytes_of(self, variable: str) -> int:
+        """Size of an argument or a result."""
+        return next(v for v in self.variables if v.name == variable).size_bytes
 
 
 class _Renamer:

@@ -6,15 +6,19 @@ from collections.abc import Iterable
 
 from simt.ptx.statements import Function, Module, Variable
 
+SMALLEST_FRAME_BYTES = 16
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Layout:
-    """All offsets and sizes in bytes. ``dynamic_offset`` is where dynamic shared memory begins."""
+    """All offsets, sizes and alignments in bytes. ``dynamic_offset`` is where dynamic shared memory begins."""
 
     shared: dict[str, int]
+    shared_align: int
     static_shared_bytes: int
     dynamic_offset: int
     local: dict[str, int]
+    local_align: int
     local_bytes: int
     params: dict[str, int]
     param_bytes: int
@@ -25,7 +29,7 @@ def place(variables: Iterable[Variable], start: int = 0) -> tuple[dict[str, int]
     """Offsets in declaration order, each at its alignment; and the end."""
     offsets, end = {}, start
     for variable in variables:
-        end = -(-end // variable.align) * variable.align
+        end = rounded_up(end, variable.align)
         offsets[variable.name] = end
         end += variable.size_bytes
     return offsets, end
@@ -37,10 +41,20 @@ def layout(module: Module, function: Function) -> Layout:
     shared = [v for v in known.values() if v.space == "shared"]
     offsets, end = place(v for v in shared if v.size_bytes)
     dynamic = [v for v in shared if not v.size_bytes]
-    start = -(-end // max([v.align for v in dynamic], default=1)) * max([v.align for v in dynamic], default=1)
+    start = rounded_up(end, largest_align(dynamic))
     offsets.update({v.name: start for v in dynamic})
-    local, local_end = place(v for v in known.values() if v.space == "local")
-    frame = -(-local_end // 16) * 16
+    own = [v for v in known.values() if v.space == "local"]
+    local, local_end = place(own)
+    local_align = max(largest_align(own), SMALLEST_FRAME_BYTES)
     params, param_end = place(function.params)
     symbols = tuple(sorted(v.name for v in module.variables.values() if v.space in ("global", "const")))
-    return Layout(offsets, end, start, local, frame, params, param_end, symbols)
+    return Layout(offsets, largest_align(shared), end, start, local, local_align, rounded_up(local_end, local_align), params,
+                  param_end, symbols)
+
+
+def largest_align(variables: list[Variable]) -> int:
+    return max((v.align for v in variables), default=1)
+
+
+def rounded_up(size: int, step: int) -> int:
+    return -(-size // step) * step

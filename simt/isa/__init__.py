@@ -8,6 +8,8 @@ from simt.isa import (  # noqa: F401  each registers its rows
     compare,
     convert,
     floating,
+    fp8,
+    half_atomics,
     integer,
     logic,
     memory,

@@ -1,6 +1,7 @@
-"""Functions that a GPU's runtime supplies to device code: printf, assert, the barrier of a cooperative grid; and trap.
+"""Functions that a GPU's runtime supplies to device code: printf, assert, malloc, free, the barrier of a cooperative grid;
+and trap.
 
-The oracle of printf gives the text that a call prints; the others stop the launch and have no value.
+The oracle of printf gives the text that a call prints, that of malloc whether its answer is not null; others have no value.
 """
 from __future__ import annotations
 
@@ -65,19 +66,28 @@ def unpack(text: bytes, read, address: int) -> tuple:
     return tuple(values)
 
 
+HEAP_BYTES = 8 << 20         # CU_LIMIT_MALLOC_HEAP_SIZE of a real driver that nobody asked for more
+MEMORY_SECTION = "CUDA C++ Programming Guide: Dynamic Global Memory Allocation and Operations"
 SECTION = "CUDA C++ Programming Guide: Formatted Output; PTX ISA, Miscellaneous: trap"
 
 register([
-    WarpRow("call.vprintf", lambda warp, node: warp.warp.print_text(node), formatted, EXAMPLES, SECTION, "other",
+    WarpRow("call.vprintf", lambda warp, node: warp.calls.print_text(node), formatted, EXAMPLES, SECTION, "other",
             operands=lambda form: ("b64", "b64"), results=lambda form: ("b32",)),
-    WarpRow("call.__assertfail", lambda warp, node: warp.warp.assert_failed(node), lambda form: None, ((),), SECTION, "other",
+    WarpRow("call.__assertfail", lambda warp, node: warp.calls.assert_failed(node), lambda form: None, ((),), SECTION, "other",
             operands=lambda form: ("b64", "b64", "b32", "b64", "b64"), results=lambda form: ()),
-    WarpRow("call.cudaCGGetIntrinsicHandle", lambda warp, node: warp.warp.grid_handle(node), lambda form, scope: 1, ((1,),),
+    WarpRow("call.cudaCGGetIntrinsicHandle", lambda warp, node: warp.calls.grid_handle(node), lambda form, scope: 1, ((1,),),
             "CUDA C++ Programming Guide: Cooperative Groups", "other", "uniform", operands=lambda form: ("b32",),
             results=lambda form: ("b64",)),
     WarpRow("call.cudaCGSynchronize", lambda warp, node: warp.warp.barrier_vote(node), lambda form, handle, flags: 0, ((1, 0),),
             "CUDA C++ Programming Guide: Cooperative Groups", "barrier", "uniform", operands=lambda form: ("b64", "b32"),
             results=lambda form: ("b32",)),
-    WarpRow("{trap,brkpt}", lambda warp, node: warp.warp.trap(node), lambda form: None, ((),), SECTION, "other",
+    WarpRow("call.malloc", lambda warp, node: warp.calls.allocate(node), lambda form, size: 0 < size < HEAP_BYTES,
+            ((0,), (1,), (64,), (HEAP_BYTES + 1,)), MEMORY_SECTION, "other", operands=lambda form: ("b64",),
+            results=lambda form: ("b64",)),
+    WarpRow("call.free", lambda warp, node: warp.calls.release(node), lambda form: None, ((),), MEMORY_SECTION, "other",
+            operands=lambda form: ("b64",), results=lambda form: ()),
+    WarpRow("call.no_function", lambda warp, node: warp.calls.no_function(node), lambda form: None, ((),),
+            "Control Flow Instructions: call", "other", operands=lambda form: (), results=lambda form: ()),
+    WarpRow("{trap,brkpt}", lambda warp, node: warp.calls.trap(node), lambda form: None, ((),), SECTION, "other",
             operands=lambda form: ()),
 ])

@@ -209,13 +209,13 @@ def rows():
     for forms in (f"{to_int}{{,.sat}}.{INTEGERS}.{{f16,bf16,f64}}", f"{to_int}{{,.ftz}}{{,.sat}}.{INTEGERS}.f32"):
         yield row(forms, to_integer, to_integer_oracle, integer_borders)
     yield row(f"cvt.{{rn,rz,rm,rp}}{{,.sat}}.{{f16,f32,f64}}.{INTEGERS}", to_float, to_float_oracle, float_borders)
-    yield row(f"cvt.{{rn,rz}}.bf16.{INTEGERS}", to_float, to_float_oracle, float_borders)
+    yield row(f"cvt.{{rn,rz,rm,rp}}.bf16.{INTEGERS}", to_float, to_float_oracle, float_borders)
     integral, directed = "cvt{,.rni,.rzi,.rmi,.rpi}", "cvt.{rn,rz,rm,rp}"
     for forms in ("cvt{,.ftz}{,.sat}.f64.f32", "cvt{,.ftz}{,.sat}.f32.f16", "cvt{,.sat}.f64.f16", "cvt{,.ftz}.f32.bf16",
                   "cvt.f64.bf16", f"{integral}{{,.ftz}}{{,.sat}}.f32.f32", f"{integral}{{,.sat}}.{{f16.f16,f64.f64}}",
                   "cvt.{rni,rzi,rmi,rpi}.bf16.bf16", f"{directed}{{,.ftz}}{{,.sat}}.{{f32.f64,f16.f32}}",
                   f"{directed}{{,.sat}}.f16.f64", "cvt.{rn,rz}.relu.f16.f32", "cvt.{rn,rz}{,.relu}.bf16.f32",
-                  "cvt.{rn,rz}.bf16.{f16,f64}"):
+                  "cvt.{rm,rp}.bf16.f32", f"{directed}.bf16.{{f16,f64}}"):
         yield row(forms, to_other_float, to_other_float_oracle, narrowing_edges)
     yield Row("cvt.{rn,rz}{,.relu}.{f16x2,bf16x2}.f32", pack, pack_oracle, packing_edges, SECTION, "convert",
               results=result)

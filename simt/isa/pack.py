@@ -59,7 +59,7 @@ def whole_edges(form: Form) -> list[tuple[int]]:
     return [(word & (1 << form.bits) - 1,) for word in WORDS]
 
 
-FORMS = "{2.b32,4.b32,2.b64,4.b64}"
+FORMS = "{2.b16,2.b32,4.b32,2.b64,4.b64}"
 
 register([
     Row("pack" + FORMS, pack, packed, part_edges, SECTION, "logic", operands=part_types),

@@ -105,7 +105,7 @@ def to_odd(b: Builder, nearest: Value, above: Value, below: Value) -> Value:
 
 
 def narrowed(b: Builder, x: Value, to: str, mode: str = "rn") -> Value:
-    """A float of a wider type rounded to ``to``: an IR type, or "bf16" (an i16 then, by "rn" or "rz")."""
+    """A float of a wider type rounded to ``to``: an IR type, or "bf16" (an i16 then)."""
     if x.type == to:
         return x
     if x.type == "double" and to != "float":
@@ -117,11 +117,15 @@ def narrowed(b: Builder, x: Value, to: str, mode: str = "rn") -> Value:
 
 
 def bfloat(b: Builder, x: Value, mode: str) -> Value:
-    """A float rounded to bf16, its high half: adding half a unit carries into it (and a tie only where it is odd)."""
+    """A float rounded to bf16, its high half: adding half a unit carries into it (and a tie only where it is odd); to round
+    away from zero, all but a whole unit."""
     pattern, sixteen = b.cast("bitcast", x, "i32"), b.const("i32", 16)
     if mode == "rn":
         odd = b.binary("and", b.binary("lshr", pattern, sixteen), b.const("i32", 1))
         pattern = b.binary("add", pattern, b.binary("add", odd, b.const("i32", 0x7FFF)))
+    elif mode in ("rm", "rp"):
+        away = b.const("i32", 0xFFFF), b.const("i32", 0)
+        pattern = b.binary("add", pattern, b.select(is_negative(b, x), *(away if mode == "rm" else away[::-1])))
     high = b.resize(b.binary("lshr", pattern, sixteen), "i16")
     return b.select(b.compare("fcmp uno", x, x), b.const("i16", 0x7FFF), high)
 

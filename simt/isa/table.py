@@ -59,7 +59,7 @@ class Row:
     oracle:    (form, *operands) -> the same on plain Python values: ints as unsigned bit patterns, floats as floats
     edges:     operand tuples to try, unsigned bit patterns for every type; or a callable form -> tuples
     section:   title of the PTX ISA section that defines it
-    kind:      the counter class (simt/observe/classes.py): "int", "fp32", "convert", …
+    kind:      the counter class (KINDS in simt/observe/names.py): "int", "fp32", "convert", …
     operands:  form -> PTX types of the inputs; default: every input has the form's type
     results:   form -> PTX types of the outputs; default: one result of the form's type
     inputs:    how many inputs, where ``operands`` is left out
@@ -146,11 +146,33 @@ def register(rows: Iterable[Row | WarpRow]) -> None:
 
 
 def find(opcode: str, line: int | None = None, source: str = "") -> tuple[Row | WarpRow, Form]:
-    """The row and form of an opcode; raises Unsupported when there is none."""
-    try:
-        return ROWS[opcode]
-    except KeyError:
-        raise Unsupported(opcode, line, source) from None
+    """The row and form of an opcode, under its usual spelling; raises Unsupported when there is none."""
+    found = ROWS.get(opcode) or ROWS.get(usual(opcode))
+    if found is None:
+        raise Unsupported(opcode, line, source)
+    return found
+
+
+MEMORY = frozenset({"ld", "st", "atom", "red"})
+HINTS = re.compile(r"ca|cg|cs|lu|wb|wt|L1::.*|L2::(evict|\d).*")
+FRONT = (frozenset({"relaxed", "acquire", "release", "acq_rel"}), frozenset({"cta", "gpu", "sys"}),
+         frozenset({"global", "shared", "shared::cta"}))
+
+
+def usual(opcode: str) -> str:
+    """A memory opcode without cache operators and hints, which change no value (``.cv`` reads like ``.volatile``); order and
+    scope of an atomic before its operation: libcu++ writes them behind it."""
+    base, *rest = opcode.split(".")
+    if base not in MEMORY:
+        return opcode
+    rest = [word for word in rest if not HINTS.fullmatch(word)]
+    if "cv" in rest:
+        rest.remove("cv")
+        rest.insert(0, "volatile")
+    if base in ("atom", "red"):
+        front = [word for group in FRONT for word in rest if word in group]
+        rest = front + [word for word in rest if word not in front]
+    return ".".join([base, *rest]).replace(".shared::cta", ".shared")
 
 
 def expand(pattern: str) -> list[str]:

@@ -30,6 +30,7 @@ class Machine:
     run, run_grid: the native functions of simt/jit/entry.py, of a context's address; safe on several threads at once
     state_bytes:  memory that each warp needs while it waits at a barrier
     check_groups: pairs of the bounds-check cache, each worker its own
+    allocates:    whether it calls malloc or free
     counters:     64-bit counters, each worker its own (0 for a plain build)
     traps:        (node, reason) by the number in ``fault_extra``; barriers: nodes by number - 1
     """
@@ -43,6 +44,7 @@ class Machine:
     sites: list[Site]
     traps: list
     barriers: list
+    allocates: bool
     counters: int
     observers: tuple
     engine: object
@@ -66,7 +68,8 @@ def compile_kernel(module: Module, name: str, block_shape: tuple[int, int, int],
     run, run_grid = (ENTRY(engine.get_function_address(entry)) for entry in ("run_blocks", "run_grid"))
     planner = emitter.memory.planner
     return Machine(kernel, places, run, run_grid, emitter.state_bytes, planner.groups, planner.sites, emitter.suspension.traps,
-                   [block.terminator for block in emitter.suspension.barriers], slots.count, watching, engine)
+                   [block.terminator for block in emitter.suspension.barriers], emitter.calls.allocates, slots.count, watching,
+                   engine)
 
 
 def module_text(emitter: KernelEmitter) -> str:
@@ -74,7 +77,7 @@ def module_text(emitter: KernelEmitter) -> str:
     emitter.state_bytes = -(-emitter.suspension.state_bytes // 64) * 64
     barriers = [block.barrier.base == "call" for block in emitter.suspension.barriers]
     entry = entry_points(emitter.kernel.threads, emitter.state_bytes, barriers)
-    declared = dict.fromkeys([*emitter.text.declarations.values(), *support.SIGNATURES.values()])
+    declared = dict.fromkeys([*emitter.text.declarations.values(), *support.SIGNATURES.values(), *support.FROM_PYTHON.values()])
     declared.pop("declare i64 @llvm.umin.i64(i64, i64)", None)
     attributes = 'attributes #0 = { nounwind "prefer-vector-width"="256" "min-legal-vector-width"="0" "no-builtins" }'
     return "\n".join([*declared, *emitter.memory.global_text(), *emitter.special.global_text(), body, entry, attributes,
@@ -99,10 +102,10 @@ def new_target_machine():
 def load_support() -> object:
     """Compile the shared functions and make their names known to the linker of later modules."""
     engine = link(object_code(support.module_text()))
-    llvm.add_symbol("simt_print", hostcalls.address())
+    for name, address in hostcalls.addresses().items():
+        llvm.add_symbol(name, address)
     for name in support.SIGNATURES:
-        if name != "simt_print":
-            llvm.add_symbol(name, engine.get_function_address(name))
+        llvm.add_symbol(name, engine.get_function_address(name))
     return engine
 
 

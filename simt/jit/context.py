@@ -24,7 +24,7 @@ FIELDS = (
     "arrived_count", "arrived_all", "arrived_any",      # what the running barrier round has gathered
     "result_count", "result_all", "result_any",         # what the last finished round delivers
     "grid_id", "clock",
-    "sector_set", "sector_capacity",        # of the observer of block traffic
+    "sector_set", "sector_capacity", "sectors_crowded",     # of the observer of block traffic
 )
 INDEX = {name: index for index, name in enumerate(FIELDS)}
 

@@ -13,6 +13,7 @@ from simt.ir.program import Kernel
 from simt.ir.shapes import UNIFORM, VARYING, Shape
 from simt.isa.table import Unsupported
 from simt.jit.builder import IR_BITS, IR_TYPE, Text
+from simt.jit.calls import RuntimeCalls
 from simt.jit.context import Context
 from simt.jit.flow import Flow
 from simt.jit.lanes import LaneBuilder, Lanes
@@ -41,6 +42,7 @@ class KernelEmitter:
         self.predicates = Predicates(self)
         self.memory = MemoryEmitter(self)
         self.warp = WarpInstructions(self)
+        self.calls = RuntimeCalls(self)
         self.suspension = Suspension(self)
         self.values = Values(self)
         self.flow = Flow(self)

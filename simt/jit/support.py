@@ -18,7 +18,11 @@ SIGNATURES = {
     "simt_count_global": "declare void @simt_count_global(ptr, ptr, i32, i64)",
     "simt_count_shared": "declare void @simt_count_shared(ptr, ptr, i32, i64)",
     "simt_new_sectors": "declare i32 @simt_new_sectors(ptr, ptr, i32, i64)",
-    "simt_print": "declare i32 @simt_print(i64, i64)",      # from Python: simt/jit/hostcalls.py
+}
+FROM_PYTHON = {                     # simt/jit/hostcalls.py
+    "simt_print": "declare i32 @simt_print(i64, i64)",
+    "simt_malloc": "declare i64 @simt_malloc(i64)",
+    "simt_free": "declare i32 @simt_free(i64)",
 }
 
 

@@ -3,11 +3,10 @@ from __future__ import annotations
 
 from simt.ir.blocks import Node
 from simt.ir.shapes import SEGMENT, UNIFORM, VARYING, WARP
-from simt.isa.table import Unsupported
+from simt.isa.table import Unsupported, find
 from simt.jit.builder import IR_BITS, IR_TYPE, Value
 from simt.jit.lanes import SEGMENTS, Lanes
 
-ASSERT, LAUNCH_FAILED = 710, 719        # CUresult
 ATOMIC = {
     "add": "add", "and": "and", "or": "or", "xor": "xor", "exch": "xchg",
     "inc": "uinc_wrap", "dec": "udec_wrap",
@@ -90,6 +89,8 @@ class WarpInstructions:
 
     def atomic_operation(self, node: Node, lane_type: str, where: str, values: list[str]) -> str:
         form = node.form
+        if form.has("noftz"):
+            return self.half_add(form.type, lane_type, where, values[0])
         if form.has("cas"):
             pair = self.text.define(f"cmpxchg ptr {where}, {lane_type} {values[0]}, {lane_type} {values[1]} seq_cst seq_cst")
             return self.text.define(f"extractvalue {{ {lane_type}, i1 }} {pair}, 0")
@@ -103,6 +104,27 @@ class WarpInstructions:
         else:
             raise Unsupported(node.opcode, node.line)
         return self.text.define(f"atomicrmw {operation} ptr {where}, {lane_type} {values[0]} seq_cst")
+
+    def half_add(self, ptx_type: str, lane_type: str, where: str, value: str) -> str:
+        """Add 16-bit floats, or two at once, which CPUs do not: compare and swap until nobody came in between."""
+        before, retry, done = (self.text.fresh_label(stem) for stem in ("half", "retry", "added"))
+        bits = f"i{IR_BITS[lane_type]}"
+        self.text.emit(f"br label %{before}")
+        self.text.label(before)
+        first = self.text.define(f"load atomic {bits}, ptr {where} monotonic, align {IR_BITS[lane_type] // 8}")
+        self.text.emit(f"br label %{retry}")
+        self.text.label(retry)
+        old, found = self.text.name(), self.text.name()
+        self.text.emit(f"{old} = phi {bits} [ {first}, %{before} ], [ {found}, %{retry} ]")
+        scalar, (row, form) = self.lanes.scalar, find(f"add.{ptx_type}")
+        operands = (scalar.cast("bitcast", Value(bits, old), lane_type), Value(lane_type, value))
+        total = scalar.cast("bitcast", row.lower(scalar, form, *operands), bits)
+        pair = self.text.define(f"cmpxchg ptr {where}, {bits} {old}, {bits} {total.text} seq_cst seq_cst")
+        self.text.emit(f"{found} = extractvalue {{ {bits}, i1 }} {pair}, 0")
+        swapped = self.text.define(f"extractvalue {{ {bits}, i1 }} {pair}, 1")
+        self.text.emit(f"br i1 {swapped}, label %{done}, label %{retry}")
+        self.text.label(done)
+        return scalar.cast("bitcast", Value(bits, old), lane_type).text
 
     # -- shuffles
 
@@ -228,41 +250,6 @@ class WarpInstructions:
 
     def nothing(self, node: Node) -> None:
         """nanosleep, prefetch, …: no effect on values."""
-
-    # -- calls that the runtime answers
-
-    def print_text(self, node: Node) -> None:
-        """vprintf: each running lane hands its format and arguments to the host."""
-        memory = self.emitter.memory
-        text, arguments = (self.emitter.operand(o, "b64") for o in node.operands)
-        memory.to_exchange(0, arguments, "i64")
-        memory.to_exchange(1, text, "i64")
-
-        def one(lane: str) -> None:
-            at = self.text.define(f"getelementptr i64, ptr %exchange, i32 {lane}")
-            values = self.text.define(f"load i64, ptr {at}")
-            template = self.text.define(f"load i64, ptr {self.text.define(f'getelementptr i64, ptr {at}, i64 {WARP}')}")
-            self.text.define(f"call i32 @simt_print(i64 {template}, i64 {values})")
-
-        self.lane_loop(self.emitter.mask, one)
-        self.emitter.define(node, 0, self.lanes.constant("i32", 0))
-
-    def assert_failed(self, node: Node) -> None:
-        """__assertfail: keeps the addresses of message and place for the diagnosis."""
-        memory = self.emitter.memory
-        for name, index in (("fault_address", 0), ("fault_site_text", 1)):
-            memory.to_exchange(0, self.emitter.operand(node.operands[index], "b64"), "i64")
-            lane = self.emitter.suspension.first_lane(self.emitter.mask)
-            value = self.text.define(f"load i64, ptr {self.text.define(f'getelementptr i64, ptr %exchange, i64 {lane}')}")
-            self.text.emit(f"store i64 {value}, ptr {self.emitter.context.pointer(name)}")
-        self.emitter.suspension.fail(ASSERT, node, "assertion failed")
-
-    def grid_handle(self, node: Node) -> None:
-        """cudaCGGetIntrinsicHandle: the one handle there is, that of the grid."""
-        self.emitter.define(node, 0, self.lanes.constant("i64", 1))
-
-    def trap(self, node: Node) -> None:
-        self.emitter.suspension.fail(LAUNCH_FAILED, node, "trap")
 
     # -- addresses
 

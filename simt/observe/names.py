@@ -74,3 +74,10 @@ def instructions(kind: str) -> str:
     if kind not in KINDS:
         raise ValueError(f"no instruction kind {kind!r}; there are {', '.join(KINDS)}")
     return f"{INSTRUCTIONS}_{kind}"
+
+
+COUNTERS = (
+    *(value for name, value in list(globals().items()) if name.isupper() and isinstance(value, str)),
+    *(instructions(kind) for kind in KINDS),
+)
+"""Every counter of a profile; one that saw nothing is 0."""

@@ -60,12 +60,12 @@ class Scope:
     def declare_register(self, name: str, count: int | None, ptx_type: str, line: int) -> None:
         """``.reg`` of one register, or of ``name<count>``."""
         self._refuse_redeclaration(name, line)
-        unique = name
+        unique = name if name[0] == "%" else f"%_{name}"
         is_range = count is not None
         if is_range and name[-1] in _DIGITS:
             raise PtxError("a register range whose prefix ends in a digit is not supported", line, name)
-        if self.names.taken(name, is_range):
-            unique = name + self.suffix + ("_" if is_range else "")
+        if self.names.taken(unique, is_range):
+            unique += self.suffix + ("_" if is_range else "")
         self.names.registers[unique] = ptx_type
         if count is None:
             self._registers[name] = unique

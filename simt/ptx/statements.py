@@ -151,7 +151,8 @@ class Function:
     branch_targets: labels of each ``.branchtargets`` list, by its label
 
     Names declared again in a nested scope get a suffix that PTX cannot spell: ``param0`` becomes ``param0@2``,
-    the range ``%r<4>`` becomes ``%r@2_<4>``, a label ``again`` becomes ``again@2``.
+    the range ``%r<4>`` becomes ``%r@2_<4>``, a label ``again`` becomes ``again@2``. Every register's name begins with a percent
+    sign: ``h``, as inline PTX likes to say, becomes ``%_h``.
     """
 
     name: str

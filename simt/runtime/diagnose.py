@@ -9,6 +9,7 @@ from simt.ir.shapes import WARP
 from simt.runtime.arguments import ArrayArgument, argument_names, arrays, source_line
 
 ILLEGAL_ADDRESS, MISALIGNED_ADDRESS = 700, 716
+NEAR_BYTES = 64 << 20       # a stray index is seldom wilder than that
 BETWEEN_WARPS = -2          # fault_site when warps of a block wait at different barriers
 
 
@@ -95,10 +96,10 @@ def explain_global(run, site, address: int) -> list[str]:
 
 
 def nearest_array(run, site, address: int) -> ArrayArgument | None:
-    """The array argument nearest to an address, if it is near at all (within its own size, or 1 MiB)."""
+    """The array argument nearest to an address, if it is near at all (within its own size, or NEAR_BYTES)."""
     found = kernel_arrays(run, site.node)
     best = min(found, key=lambda array: array.distance(address), default=None)
-    if best is None or best.distance(address) > max(best.extent_bytes, 1 << 20):
+    if best is None or best.distance(address) > max(best.extent_bytes, NEAR_BYTES):
         return None
     return best
 
@@ -145,6 +146,8 @@ def explain_trap(run, worker) -> list[str]:
     advice = {
         "outside its own mask": "every thread that executes it must be named in its own mask",
         "a named lane does not arrive": "name only the threads that take this branch, or move the call out of the branch",
+        "not given by malloc": "free each address that malloc gave, once",
+        "no function there": "the function pointer holds no device function of this signature, or one that is running already",
         "trap": "the kernel executed trap: it gave up on purpose",
         "different barriers": "every thread of a block must reach the same syncthreads(): move it out of the branch",
     }[reason]

@@ -22,6 +22,7 @@ from simt.observe.observer import add_up
 from simt.runtime import schedule
 from simt.runtime.diagnose import explain, explain_timeout, kernel_name
 from simt.runtime.faults import Fault
+from simt.runtime.heap import Heap
 from simt.runtime.pool import POOL
 from simt.runtime.quick import LIMIT, SHORT_S, Guard, QuickLaunch
 from simt.runtime.sampling import Sampling, classes
@@ -95,6 +96,7 @@ class Launcher:
         self.serials = itertools.count(1)
         self.workers = Workers()
         self.guard = Guard()
+        self.heap = Heap(memory)
 
     def launch(self, program: Program, name: str, grid: tuple[int, int, int], block: tuple[int, int, int],
                dynamic_shared_bytes: int, params: bytes, *, cooperative: bool = False,
@@ -104,6 +106,7 @@ class Launcher:
         Returns counters if ``sampling`` is given. Raises Fault after a memory fault or an impossible barrier, Unsupported
         for PTX that has no row, and KeyboardInterrupt once the workers have stopped.
         """
+        hostcalls.use_heap(self.heap)
         if sampling is not None:
             return _Run(self, program, name, grid, block, dynamic_shared_bytes, params).counted(sampling)
         key = (name, grid, block, dynamic_shared_bytes)
@@ -141,6 +144,8 @@ class _Run:
 
     def prepare(self, machine: Machine, blocks: np.ndarray | None, threads: int) -> Pass:
         """A pass over these blocks (None: all, in the schedule's order) with up to ``threads`` workers."""
+        if machine.allocates:
+            self.launcher.heap.begin()
         total = math.prod(self.grid)
         cooperative = any(node.base == "call" for node in machine.barriers)
         if blocks is None and (cooperative or self.schedule != "forward"):
@@ -224,12 +229,14 @@ class _Run:
         total = math.prod(self.grid)
         if sampling.execute == "all" and len(done) < total:
             self.plain(np.setdiff1d(np.arange(total, dtype=np.int64), np.fromiter(done, np.int64)))
-        counters = {name: round(value) for name, value in totals.items()}
+        counters = dict.fromkeys(names.COUNTERS, 0) | {name: round(value) for name, value in totals.items()}
         counters[names.FOOTPRINT_BYTES_LD] = sum(a.size for a in touched["load"])
         counters[names.FOOTPRINT_BYTES_ST] = sum(a.size for a in touched["store"])
-        return Counted(counters, {place: {n: round(v) for n, v in found.items()} for place, found in lines.items()},
-                       {name: "exact" for name in counters} | {names.FOOTPRINT_BYTES_LD: "estimated",
-                                                                names.FOOTPRINT_BYTES_ST: "estimated"},
+        guessed = {names.FOOTPRINT_BYTES_LD, names.FOOTPRINT_BYTES_ST}
+        if any(worker.field("sectors_crowded") for one in passes for worker in one.workers):
+            guessed |= {names.BLOCK_SECTORS_LD, names.BLOCK_SECTORS_ST}
+        tags = {name: "estimated" if name in guessed else "exact" for name in counters}
+        return Counted(counters, {place: {n: round(v) for n, v in found.items()} for place, found in lines.items()}, tags,
                        len(done) < total, len(done), total)
 
     def note_footprint(self, machine: Machine, workers: list[Worker], touched: dict[str, set]) -> None:

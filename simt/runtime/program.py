@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import simt.isa  # noqa: F401  (fills the instruction table)
+from simt.ir import functions
 from simt.ir.variables import layout
 from simt.jit.compile import Machine, compile_kernel
 from simt.observe import counting
 from simt.ptx import parse
-from simt.ptx.statements import Imm, Variable, type_bytes
+from simt.ptx.statements import Imm, Symbol, Variable, type_bytes
 
 if TYPE_CHECKING:
     from simt.runtime.memory import Memory
@@ -74,9 +75,15 @@ class Program:
         ctypes.memset(address, 0, size)
         width = type_bytes(variable.type)
         for index, item in enumerate(variable.initial or ()):
-            bits = item.bits if isinstance(item, Imm) else self.globals.get(item.name, (0, 0))[0] + item.offset
+            bits = item.bits if isinstance(item, Imm) else self.address_of(item)
             raw = struct.pack("<Q", bits & (1 << 64) - 1)[:width]
             ctypes.memmove(address + index * width, raw, width)
+
+    def address_of(self, symbol: Symbol) -> int:
+        """Of a variable or a device function; 0 for a symbol that no module defines."""
+        if symbol.name in self.globals:
+            return self.globals[symbol.name][0] + symbol.offset
+        return functions.addresses(self.module).get(symbol.name, 0)
 
     def global_addresses(self) -> np.ndarray:
         """Addresses in the order of Layout.globals (sorted names)."""

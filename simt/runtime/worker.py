@@ -9,13 +9,16 @@ import threading
 import numpy as np
 
 from simt.ir.shapes import WARP
+from simt.ir.variables import rounded_up
 from simt.jit.compile import Machine
 from simt.jit.context import FIELDS, INDEX
 
 NEVER = 0x4D5E6F7A8B9CADB1      # a start that no address passes: far from memory, odd, and no number in a float's clothes
 SECTOR_SLOTS = 1 << 19
+LINE_BYTES = 128
 POISON = 0x7FBADBAD             # fresh shared and local memory: a NaN as float32, 2142952365 as int32
-CLEARED = [INDEX[name] for name in FIELDS if name.startswith(("fault_", "arrived_", "result_")) or name == "spin_site"]
+CLEARED = [INDEX[name] for name in FIELDS if name.startswith(("fault_", "arrived_", "result_"))
+           or name in ("spin_site", "sectors_crowded")]
 
 
 class Worker:
@@ -28,13 +31,15 @@ class Worker:
         self.machine, self.shared_bytes, self.blocks = machine, shared_bytes, blocks
         warps = -(-machine.kernel.threads // WARP)
         self.context = aligned(len(FIELDS), np.int64)
-        self.shared_stride = -(-max(shared_bytes, 1) // 128) * 128
-        local_stride = -(-max(machine.layout.local_bytes * WARP * warps, 1) // 128) * 128
+        places = machine.layout
+        shared_align, local_align = (max(align, LINE_BYTES) for align in (places.shared_align, places.local_align))
+        self.shared_stride = rounded_up(max(shared_bytes, 1), shared_align)
+        local_stride = rounded_up(max(machine.layout.local_bytes * WARP * warps, 1), local_align)
         state_stride = max(machine.state_bytes * warps, 64)
         self.states = aligned(state_stride * blocks, np.uint8)
         self.status = aligned(blocks, np.int32)
-        self.shared = aligned((self.shared_stride * blocks + 128) // 4, np.uint32)
-        self.local = aligned((local_stride * blocks + 128) // 4, np.uint32)
+        self.shared = aligned((self.shared_stride * blocks + LINE_BYTES) // 4, np.uint32, shared_align)
+        self.local = aligned((local_stride * blocks + LINE_BYTES) // 4, np.uint32, local_align)
         self.counters = aligned(max(machine.counters, 1), np.int64)
         self.checks = aligned(max(2 * len(machine.groups), 2), np.int64)
         self.sectors = np.zeros(2 * SECTOR_SLOTS if machine.observers else 2, np.int64)
@@ -121,9 +126,9 @@ class Workers:
                 self.idle.pop(next(iter(self.idle)))
 
 
-def aligned(count: int, dtype) -> np.ndarray:
-    """Zeros at a 64-byte boundary."""
+def aligned(count: int, dtype, align: int = 64) -> np.ndarray:
+    """Zeros at an address that ``align`` divides."""
     size = np.dtype(dtype).itemsize
-    raw = np.zeros(count * size + 64, np.uint8)
-    start = -raw.ctypes.data % 64
+    raw = np.zeros(count * size + align, np.uint8)
+    start = -raw.ctypes.data % align
     return raw[start:start + count * size].view(dtype)

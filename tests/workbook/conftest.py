@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -42,6 +43,7 @@ class FakeTarget:
 
     def __init__(self):
         self.stream = []
+        self.orders = []
 
     def upload(self, array):
         return array.copy()
@@ -51,6 +53,10 @@ class FakeTarget:
 
     def empty(self, shape, dtype):
         return np.empty(shape, dtype)
+
+    def order(self, schedule):
+        self.orders.append(schedule)
+        return contextlib.nullcontext()
 
     def synchronize(self):
         if self.lost is not None:

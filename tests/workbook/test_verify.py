@@ -141,3 +141,13 @@ def test_a_step_that_raises_shows_its_message_notes_and_line(toy, target, step_t
         "thread (3, 0, 0) of block (1, 0, 0) reads a[40], extent 40",
     )
     assert place == f"at {step_that(faults).path}:{place.split(':')[1]}: run=lambda buffers, stream: run(**buffers),"
+
+
+def test_the_two_kinds_of_inputs_run_in_opposite_orders(toy, target, step_that, problems):
+    def right(a, b, c):
+        c[...] = a @ b
+
+    for problem in problems:
+        verify.verify(toy, step_that(right), problem, target)
+    assert dict(zip((problem.kind for problem in problems), target.orders, strict=True)) == {
+        "integers": "reverse", "normal": "forward"}

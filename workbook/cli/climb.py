@@ -71,7 +71,7 @@ def climb(
         raise click.BadParameter(str(error), param_hint="--case") from None
     rows = results.rows(climbed)
     _print(console, climbed, rows, device)
-    if not no_png:
+    if not no_png and (png or not step):            # a single rung would overwrite the ladder's picture
         _save_picture(console, climbed, rows, png)
     if as_json:
         click.echo(json.dumps(results.as_json(climbed, rows), indent=1))

@@ -1,7 +1,7 @@
 ; i32 simt_new_sectors(context, addresses, mask, kind): sectors that this block touches for the first time.
 ; A set of sectors per worker: ``sector_capacity`` (a power of two) pairs of (key, owner). A key is the sector's number with
 ; the kind of access in its lowest bit; the owner is the number of the block plus one, so a new block finds the set empty.
-; A full neighbourhood (64 probes) counts as new.
+; A full neighbourhood (64 probes) counts as new, and says so in ``sectors_crowded``: the count is an estimate then.
 define i32 @simt_new_sectors(ptr %context, ptr %addresses, i32 %mask, i64 %kind) {
 entry:
   @load %table sector_set ptr
@@ -54,6 +54,7 @@ insert:
   store i64 %owner, ptr %owner.at
   br label %new
 full:
+  @put sectors_crowded 1
   br label %new
 new:
   %more = add i32 %count, 1

@@ -56,13 +56,42 @@ def test_a_launch_that_nobody_times_is_not_counted(increment, cells, monkeypatch
     launcher = current().launcher
     monkeypatch.setattr(current(), "launcher", Spy(launcher, seen))
     stream = cuda.stream()
+    nobody_times()
     increment[1, 64, stream](cells)
     event = cuda.event()
     event.record(stream)
     increment[1, 64, stream](cells)
-    EVENTS.get(int(event.handle)).stream.timing.clear()
+    nobody_times()
     increment[1, 64, stream](cells)
     assert [sampling is None for sampling in seen] == [True, False, True]
+
+
+def nobody_times():
+    """Forget the events that earlier tests have recorded and numba has not destroyed yet."""
+    clock = current().clock
+    for stream in (clock.legacy, *clock._streams):
+        stream.timing.clear()
+
+
+def test_events_on_the_default_stream_time_a_kernel_on_a_blocking_one(increment, cells):
+    stream = cuda.stream()
+    alone = milliseconds(stream, lambda: increment[1, 64, stream](cells))
+    around = milliseconds(cuda.default_stream(), lambda: increment[1, 64, stream](cells))
+    assert around >= alone > simt.device().launch_ns / 1e6
+
+
+def test_a_wait_for_another_streams_event_takes_that_streams_kernel_into_the_time(increment, cells):
+    first, second = cuda.stream(), cuda.stream()
+    alone = milliseconds(second, lambda: increment[1, 64, second](cells))
+    cuda.synchronize()                  # the other stream's earlier work has ended
+    start, middle, end = cuda.event(), cuda.event(), cuda.event()
+    start.record(first)
+    increment[1, 64, second](cells)
+    middle.record(second)
+    middle.wait(first)
+    end.record(first)
+    end.synchronize()
+    assert cuda.event_elapsed_time(start, end) == pytest.approx(alone, rel=1e-3)
 
 
 class Spy:
