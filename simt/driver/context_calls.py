@@ -7,10 +7,11 @@ import threading
 from simt.driver.callbacks import Use, driver_call
 from simt.driver.cells import Handle, Int, Pointer, Size, UInt, put_int, put_size
 from simt.driver.errors import INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, PEER_ACCESS_UNSUPPORTED, DriverError
-from simt.driver.handles import FIRST, STEP
+from simt.driver.handles import FIRST, STEP, Handles
 from simt.driver.session import current
 
 PRIMARY_CONTEXT = FIRST - STEP
+OTHER_CONTEXTS: Handles[None] = Handles("context")      # they share the device's memory and clock with the primary one
 MALLOC_HEAP_SIZE = 2
 # CU_LIMIT_STACK_SIZE, CU_LIMIT_PRINTF_FIFO_SIZE, CU_LIMIT_MALLOC_HEAP_SIZE: the defaults of the real driver, in bytes
 LIMITS = {0: 1024, 1: 1 << 20, MALLOC_HEAP_SIZE: 8 << 20}
@@ -86,6 +87,22 @@ def cuDevicePrimaryCtxGetState(device: int, flags_out: int, active_out: int) -> 
     check_device(device)
     put_int(flags_out, 0)
     put_int(active_out, int(current().context_made))
+
+
+@driver_call(Pointer, Pointer, UInt, Int)
+def cuCtxCreate(context_out: int, _parameters: int, _flags: int, device: int) -> None:
+    """As of CUDA 13; earlier versions lack the second argument."""
+    check_device(device)
+    context = OTHER_CONTEXTS.add(None)
+    _stack.contexts.append(context)
+    put_size(context_out, context)
+
+
+@driver_call(Handle)
+def cuCtxDestroy(context: int) -> None:
+    OTHER_CONTEXTS.remove(context)
+    if _stack.contexts[-1:] == [context]:
+        _stack.contexts.pop()
 
 
 @driver_call(Handle)
@@ -166,5 +183,5 @@ def cuProfilerStop() -> None:
 
 
 def _check_context(context: int) -> None:
-    if context != PRIMARY_CONTEXT:
+    if context != PRIMARY_CONTEXT and context not in OTHER_CONTEXTS:
         raise DriverError(INVALID_CONTEXT, f"{context:#x} is no context of the emulated device")

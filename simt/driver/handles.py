@@ -42,5 +42,8 @@ class Handles(Generic[Kind]):
     def items(self) -> list[tuple[int, Kind]]:
         return list(self._objects.items())
 
+    def __contains__(self, handle: int) -> bool:
+        return handle in self._objects
+
     def __len__(self) -> int:
         return len(self._objects)

@@ -23,6 +23,7 @@ def by_module() -> dict[str, list[Callable[[ModuleType], None]]]:
     """Module name -> what to change in it once it is imported."""
     table: dict[str, list[Callable[[ModuleType], None]]] = {
         "cuda.core._utils.cuda_utils": [_patch_cuda_core_errors],
+        "numba.cuda.cudadrv.nvvm": [_patch_lto],
         "numba.cuda.dispatcher": [_patch_lines],
         "numba_cuda_mlir.descriptor": [_patch_mlir_lines],
     }
@@ -105,6 +106,18 @@ def _patch_lines(module: ModuleType) -> None:
         if not options.get("debug"):
             options["lineinfo"] = True
         return original(*arguments, **options)
+
+
+def _patch_lto(module: ModuleType) -> None:
+    """NVVM links no modules whose flags differ in behaviour, and NVRTC's say 1 where numba's say 2: a kernel with line
+    information would not link with what NVRTC compiles."""
+
+    @_around(module, "compile_ir")
+    def compile_ir(original: Callable, text: str | list[str], **options: Any) -> bytes:
+        if "gen-lto" in options:
+            texts = [text] if isinstance(text, str) else text
+            text = [one.replace('i32 2, !"Debug Info Version"', 'i32 1, !"Debug Info Version"') for one in texts]
+        return original(text, **options)
 
 
 def _patch_mlir_lines(module: ModuleType) -> None:

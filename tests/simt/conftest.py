@@ -5,6 +5,7 @@ import ctypes
 import os
 import struct
 from collections.abc import Iterator
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,20 +16,29 @@ from simt.runtime.program import Program
 from simt.runtime.sampling import Sampling
 
 SOURCE = "kernel.py"        # the file that `.loc 1 LINE 0` names
-HEAD = f'.version 8.4\n.target sm_90\n.address_size 64\n.file 1 "{SOURCE}"\n'
-REGISTERS = """.reg .pred %p<200>; .reg .b8 %b<100>; .reg .b16 %h<900>; .reg .b32 %r<900>; .reg .b64 %d<900>; .reg .f32 %f<300>; .reg .f64 %g<300>;
+HEAD = '.version 8.4\n.target sm_90\n.address_size 64\n.file 1 "{source}"\n'
+REGISTERS = """.reg .pred %p<200>; .reg .b8 %b<100>; .reg .b16 %h<900>; .reg .b32 %r<900>; .reg .b64 %d<900>;
+.reg .f32 %f<300>; .reg .f64 %g<300>;
 .reg .b32 %t; .reg .b64 %w<4>;"""
 
 
 class Kernel:
     """A loaded kernel. Its body finds the arguments in %a0, %a1, … (addresses of arrays, or 64-bit numbers)."""
 
-    def __init__(self, bench: Bench, body: str, arguments: int, declarations: str, more: str):
+    def __init__(self, bench: Bench, body: str, arguments: int, declarations: str, more: str, source: str):
         params = ", ".join([*(f".param .u64 p{k}" for k in range(arguments)), *([more] if more else [])])
         loads = "\n".join(f"ld.param.u64 %a{k}, [p{k}];" for k in range(arguments))
         self.bench = bench
-        self.program = Program(f"{HEAD}{declarations}\n.visible .entry kernel({params})\n{{\n{REGISTERS}\n"
-                               f".reg .b64 %a<{arguments + 1}>;\n{loads}\n{body}\nret;\n}}\n", bench.memory, (9, 0))
+        text = f"""{HEAD.format(source=source)}{declarations}
+.visible .entry kernel({params})
+{{
+{REGISTERS} .reg .b64 %a<{arguments + 1}>;
+{loads}
+{body}
+ret;
+}}
+"""
+        self.program = Program(text, bench.memory, (9, 0))
 
     def __call__(self, *arguments: np.ndarray | int, grid=(1, 1, 1), block=(32, 1, 1), shared: int = 0, threads: int = 1,
                  sampling: Sampling | None = None, more: bytes = b"") -> Counted | None:
@@ -53,7 +63,7 @@ class Kernel:
                sampling: Sampling | None = None, more: bytes = b"") -> Counted | None:
         """Launch with addresses and numbers as they are."""
         raw = struct.pack(f"<{len(values)}Q", *(value & (1 << 64) - 1 for value in values)) + more
-        with environment("SIMT_THREADS", str(threads)):
+        with mock.patch.dict(os.environ, SIMT_THREADS=str(threads)):
             return self.bench.launcher.launch(self.program, "kernel", grid, block, shared, raw, sampling=sampling)
 
     def count(self, *arguments: np.ndarray | int, sample: str | int = "all", **launch) -> Counted:
@@ -68,9 +78,10 @@ class Bench:
         self.memory = Memory(1 << 30)
         self.launcher = Launcher(self.memory)
 
-    def kernel(self, body: str, arguments: int, declarations: str = "", more: str = "") -> Kernel:
-        """PTX statements -> a kernel. ``declarations``: module variables; ``more``: one more parameter, as PTX."""
-        return Kernel(self, body, arguments, declarations, more)
+    def kernel(self, body: str, arguments: int, declarations: str = "", more: str = "", source: str = SOURCE) -> Kernel:
+        """PTX statements -> a kernel. ``declarations``: module variables; ``more``: one more parameter, as PTX; ``source``: the
+        file that `.loc 1` names."""
+        return Kernel(self, body, arguments, declarations, more, source)
 
     def put(self, array: np.ndarray) -> int:
         """The address of a copy of an array on the device."""
@@ -78,23 +89,6 @@ class Bench:
         address = self.memory.alloc(max(array.nbytes, 1))
         ctypes.memmove(address, array.ctypes.data, array.nbytes)
         return address
-
-
-class environment:
-    """An environment variable for the time of a block."""
-
-    def __init__(self, name: str, value: str):
-        self.name, self.value = name, value
-
-    def __enter__(self) -> None:
-        self.old = os.environ.get(self.name)
-        os.environ[self.name] = self.value
-
-    def __exit__(self, *_exception: object) -> None:
-        if self.old is None:
-            del os.environ[self.name]
-        else:
-            os.environ[self.name] = self.old
 
 
 @pytest.fixture(scope="session")

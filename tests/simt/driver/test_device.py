@@ -96,3 +96,14 @@ def test_before_the_first_context_any_part_may_be_chosen(as_device):
         assert attribute("COMPUTE_CAPABILITY_MAJOR") == 7
     finally:
         simt.set_device("h100")
+
+
+def test_numba_refuses_a_context_that_somebody_else_made_current():
+    code, made = cuda_driver.cuCtxCreate(None, 0, cuda_driver.CUdevice(0))
+    assert code == 0
+    try:
+        with pytest.raises(RuntimeError, match="non-primary CUDA context"):
+            cuda.current_context()
+    finally:
+        cuda_driver.cuCtxDestroy(made)
+    assert cuda.current_context().device.id == 0

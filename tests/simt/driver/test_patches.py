@@ -22,6 +22,14 @@ def test_debug_kernels_keep_their_own_line_information(cells):
     assert ".loc" in ptx and ", debug" in ptx, "full debug information, not only lines"
 
 
+def test_kernels_for_link_time_optimisation_link_with_what_nvrtc_compiles():
+    @cuda.jit("void(float16[::1], float16)", lto=True)
+    def scale(target, factor):
+        target[0] = target[0] * factor
+
+    assert "mul.f16" in scale.inspect_lto_ptx(scale.signatures[0])
+
+
 def test_asking_for_ptx_by_hand_gives_what_numba_gives():
     def increment(target):
         target[cuda.grid(1)] += 1

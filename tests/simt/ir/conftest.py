@@ -7,8 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from simt.ir.program import Kernel, analyse_kernel
 from simt.isa import bits_of, find
 from simt.isa.numbers import decode, encode
+from simt.ptx import parse
 from simt.ptx.statements import Imm, Instruction, Label, Operand, Symbol, type_bytes
 
 STEP_LIMIT = 20_000
@@ -108,3 +110,15 @@ def reference() -> Callable[..., int]:
     return run
 
 
+
+
+@pytest.fixture(scope="session")
+def analysed() -> Callable[..., Kernel]:
+    """analysed(body, block): the analysis of a kernel with arguments %a0, %a1 and the registers of the bench."""
+    def run(body: str, block: tuple[int, int, int] = (32, 1, 1)) -> Kernel:
+        text = (".version 8.4\n.target sm_90\n.address_size 64\n.visible .entry kernel(.param .u64 p0, .param .u64 p1)\n{\n"
+                ".reg .pred %p<20>; .reg .b16 %h<40>; .reg .b32 %r<40>; .reg .b64 %d<40>; .reg .f32 %f<20>; .reg .b64 %a<2>;\n"
+                f"ld.param.u64 %a0, [p0]; ld.param.u64 %a1, [p1];\n{body}\nret;\n}}\n")
+        return analyse_kernel(parse(text).functions["kernel"], block)
+
+    return run

@@ -118,9 +118,10 @@ MEMORY = {
     ".global.nc": ("", "mov.u64 %w1, %a0;", ""),
     ".const": ("", "mov.u64 %w1, table;", ""),
     ".shared": (f".shared .align 32 .b8 tile[{AREA_BYTES}];",
-                "mov.u64 %w1, tile;" + copy_loop("FILL", "%w0", 8 * THREADS, AREA_BYTES, "ld.global.b64 %a0", "st.shared.b64 %w1")
-                + "bar.sync 0;",
-                "bar.sync 0; mov.u64 %w1, tile;" + copy_loop("BACK", "%w0", 8 * THREADS, AREA_BYTES, "ld.shared.b64 %w1", "st.global.b64 %a0")),
+                "mov.u64 %w1, tile;" + copy_loop("FILL", "%w0", 8 * THREADS, AREA_BYTES, "ld.global.b64 %a0",
+                                                 "st.shared.b64 %w1") + "bar.sync 0;",
+                "bar.sync 0; mov.u64 %w1, tile;" + copy_loop("BACK", "%w0", 8 * THREADS, AREA_BYTES, "ld.shared.b64 %w1",
+                                                             "st.global.b64 %a0")),
     ".local": (f".local .align 32 .b8 frame[{FRAME_BYTES}];",
                f"mov.u64 %w1, frame; mul.wide.u32 %w3, %t, {FRAME_BYTES}; add.u64 %w3, %a0, %w3;"
                + copy_loop("FILL", "0", 8, FRAME_BYTES, "ld.global.b64 %w3", "st.local.b64 %w1"),
@@ -177,22 +178,34 @@ def bytes_of(form: Form) -> int:
     return elements(form) * form.bits // 8
 
 
-def register_of(kind: str, number: int) -> str:
-    """A register wider than the type wherever PTX allows one: loads extend to it, stores cut it."""
-    return {"f16": "%h", "f32": "%f", "f64": "%g"}.get(kind, "%d") + str(number)
+def width(form: Form) -> int:
+    """Bits of the register that an integer is loaded into: wider than the type wherever PTX allows it."""
+    return 64 if elements(form) == 1 or form.bits == 64 else 32
 
 
-def widened(kind: str, number: int) -> str:
-    """Set %d of a number to the bits of the register of that number."""
-    return {"f16": f"cvt.u64.u16 %d{number}, %h{number};", "f64": f"mov.b64 %d{number}, %g{number};",
-            "f32": f"mov.b32 %r{number}, %f{number}; cvt.u64.u32 %d{number}, %r{number};"}.get(kind, "")
+def register_of(form: Form, number: int) -> str:
+    return {"f16": "%h", "f32": "%f", "f64": "%g"}.get(form.type, "%d" if width(form) == 64 else "%r") + str(number)
 
 
-def narrowed(kind: str, number: int, word: str) -> str:
-    """Set the register of that number to the low bits of a 64-bit register."""
-    return {"f16": f"cvt.u16.u64 %h{number}, {word};", "f64": f"mov.b64 %g{number}, {word};",
-            "f32": f"cvt.u32.u64 %r{number}, {word}; mov.b32 %f{number}, %r{number};"}.get(
-                kind, f"mov.b64 %d{number}, {word};")
+def as_integer(form: Form, number: int) -> str:
+    """Set %r or %d of a number, by the width, to the bits of the register of that number."""
+    wide = width(form) == 64
+    return {"f16": f"cvt.u64.u16 %d{number}, %h{number};" if wide else f"cvt.u32.u16 %r{number}, %h{number};",
+            "f32": f"mov.b32 %r{number}, %f{number};" + (f"cvt.u64.u32 %d{number}, %r{number};" if wide else ""),
+            "f64": f"mov.b64 %d{number}, %g{number};"}.get(form.type, "")
+
+
+def integer_result(form: Form, row: int, number: int) -> str:
+    """Store what ``as_integer`` made."""
+    return result(row, f"%d{number}", "b64") if width(form) == 64 else result(row, f"%r{number}", "b32")
+
+
+def from_word(form: Form, number: int, word: str) -> str:
+    """Set the register of that number to the low bits of a 64-bit register; integers may keep what lies above."""
+    target = register_of(form, number)
+    return {"f16": f"cvt.u16.u64 {target}, {word};", "f64": f"mov.b64 {target}, {word};",
+            "f32": f"cvt.u32.u64 %r{number}, {word}; mov.b32 {target}, %r{number};"}.get(
+                form.type, f"cvt.u{width(form)}.u64 {target}, {word};")
 
 
 def braced(registers: list[str]) -> str:
@@ -200,9 +213,9 @@ def braced(registers: list[str]) -> str:
 
 
 def extended(form: Form, pattern: int) -> int:
-    """What a load of the pattern leaves in a 64-bit register."""
+    """What a load of the pattern leaves in the register."""
     value = keep(form, pattern)
-    return signed(form.bits, value) & (1 << 64) - 1 if form.type[0] == "s" else value
+    return signed(form.bits, value) & (1 << width(form)) - 1 if form.type[0] == "s" else value
 
 
 def word(memory: np.ndarray, at: int) -> int:
@@ -217,7 +230,7 @@ def patterned(count: int, source: random.Random) -> np.ndarray:
 
 def by_vector(groups: dict[str, list[str]]) -> list:
     """(space, forms) for each space and vector width."""
-    return [pytest.param(name[2:], [Form(opcode) for opcode in opcodes if elements(Form(opcode)) == count], id=f"{name}.v{count}")
+    return [pytest.param(name[2:], [form for form in map(Form, opcodes) if elements(form) == count], id=f"{name}.v{count}")
             for name, opcodes in groups.items() for count in (1, 2, 4)]
 
 
@@ -237,15 +250,17 @@ def place(count: int, limit: int) -> str:
     return f"rem.u32 %r801, %t, {limit}; cvt.u64.u32 %d801, %r801;"
 
 
-def fold(registers: range) -> str:
-    """%d of the last register becomes all elements folded into one number."""
-    return "".join(f"shl.b64 %d{r}, %d{r}, 3; add.u64 %d{r + 1}, %d{r}, %d{r + 1};" for r in registers[:-1])
+def fold(form: Form, numbers: range) -> str:
+    """The last register becomes all elements folded into one number."""
+    name, bits = ("%d", 64) if width(form) == 64 else ("%r", 32)
+    return "".join(f"shl.b{bits} {name}{k}, {name}{k}, 3; add.u{bits} {name}{k + 1}, {name}{k}, {name}{k + 1};"
+                   for k in numbers[:-1])
 
 
-def folded(values: list[int]) -> int:
+def folded(form: Form, values: list[int]) -> int:
     total = 0
     for value in values:
-        total = (total * 8 + value) % (1 << 64)
+        total = (total * 8 + value) % (1 << width(form))
     return total
 
 
@@ -259,8 +274,9 @@ def test_loads_extend_to_the_register_and_idle_lanes_may_hold_any_address(bench,
     for number, form in enumerate(forms):
         rows = range(number * count, (number + 1) * count)
         lines += [f"mad.lo.u64 %d800, %d801, {bytes_of(form)}, %w1;",
-                  f"{form.opcode} {braced([register_of(form.type, row) for row in rows])}, [%d800];",
-                  *(widened(form.type, row) for row in rows), fold(rows), result(number, f"%d{rows[-1]}")]
+                  f"{form.opcode} {braced([register_of(form, row) for row in rows])}, [%d800];",
+                  *(as_integer(form, row) for row in rows), fold(form, rows),
+                  integer_result(form, number, rows[-1])]
     kernel = bench.kernel(kernel_text(lines, "d803:a3", space), 4, f".const .align 32 .b8 table[{AREA_BYTES}];")
     if space == ".const":
         kernel.set("table", memory)
@@ -270,7 +286,7 @@ def test_loads_extend_to_the_register_and_idle_lanes_may_hold_any_address(bench,
         for thread in running():
             at = int(cells[thread]) * bytes_of(form) + (thread * FRAME_BYTES if space == ".local" else 0)
             expected = [extended(form, word(memory, at + element * form.bits // 8)) for element in range(count)]
-            assert int(out[number, thread]) == folded(expected), f"{form.opcode}, thread {thread}: {expected}"
+            assert int(out[number, thread]) == folded(form, expected), f"{form.opcode}, thread {thread}: {expected}"
     assert not out[:, ~ON].any()
 
 
@@ -286,8 +302,8 @@ def test_stores_write_the_low_bits_of_running_lanes_and_nothing_else(bench, spac
     for number, (form, start) in enumerate(zip(forms, starts, strict=False)):
         rows = range(number * count, (number + 1) * count)
         lines += [f"mad.lo.u64 %d800, %d801, {bytes_of(form)}, %w1;",
-                  *(narrowed(form.type, row, f"%d{810 + k}") for k, row in enumerate(rows)),
-                  f"{form.opcode} [%d800+{start}], {braced([register_of(form.type, row) for row in rows])};"]
+                  *(from_word(form, row, f"%d{810 + k}") for k, row in enumerate(rows)),
+                  f"{form.opcode} [%d800+{start}], {braced([register_of(form, row) for row in rows])};"]
     kernel = bench.kernel(kernel_text(lines, "d803:a3 d802:a4", space), 5)
     after, expected = before.copy(), before.copy()
     kernel(after, ON, results(1), cells, values, block=(THREADS, 1, 1))
@@ -310,8 +326,8 @@ def test_parameters_are_read_at_their_offsets(bench):
     lines, expected = [], []
     for form in map(Form, LOADS["ld.param"]):
         registers = [200 + element for element in range(elements(form))]
-        lines += [f"{form.opcode} {braced([register_of(form.type, r) for r in registers])}, [block+8];",
-                  *(widened(form.type, r) + result(len(expected) + k, f"%d{r}") for k, r in enumerate(registers))]
+        lines += [f"{form.opcode} {braced([register_of(form, r) for r in registers])}, [block+8];",
+                  *(as_integer(form, r) + integer_result(form, len(expected) + k, r) for k, r in enumerate(registers))]
         expected += [extended(form, word(content, 8 + k * form.bits // 8)) for k in range(elements(form))]
     kernel = bench.kernel(kernel_text(lines, ""), 3, more=".param .align 8 .b8 block[40]")
     out = results(len(expected))
@@ -489,7 +505,8 @@ def test_shuffles_by_computed_steps_read_the_lane_that_the_pseudocode_names(benc
         "cvt.u32.u64 %r1, %d801; cvt.u32.u64 %r2, %d802; cvt.u32.u64 %r3, %d803; cvt.u32.u64 %r4, %d804;",
         f"{form.opcode} %r0|%p2, %r1, %r2, %r3, %r4;",
         "cvt.u64.u32 %d0, %r0; selp.u64 %d1, 0x100000000, 0, %p2; or.b64 %d0, %d0, %d1;", result(0, "%d0"),
-        f"{form.opcode} %r0, %r1, %r2, %r3, %r4; cvt.u64.u32 %d0, %r0;", result(1, "%d0")], "d801:a3 d802:a4 d803:a5 d804:a6"), 7)
+        f"{form.opcode} %r0, %r1, %r2, %r3, %r4; cvt.u64.u32 %d0, %r0;", result(1, "%d0")],
+        "d801:a3 d802:a4 d803:a5 d804:a6"), 7)
     compared = 0
     for attempt in range(2 * len(CLAMPS)):
         amounts = np.array([source.choice((0, 1, 2, 7, 16, 31, 33, source.getrandbits(32))) for _ in range(THREADS)], np.uint64)
@@ -549,7 +566,8 @@ def test_votes_matches_and_reductions_look_at_the_running_lanes(bench):
     bench.kernel(kernel_text(lines, "d804:a4"), 5)(np.zeros(1, np.uint8), ON, out, operands, MEMBERS, block=(THREADS, 1, 1))
     for number, form in enumerate(forms):
         for start, lanes in warps():
-            said = find(form.opcode)[0].oracle(form, *([] if form.parts[0] == "activemask" else [padded(operands[number], start)]), lanes)
+            values = [] if form.parts[0] == "activemask" else [padded(operands[number], start)]
+            said = find(form.opcode)[0].oracle(form, *values, lanes)
             for lane in lanes:
                 value = int(said[lane] if isinstance(said, list) else said)
                 agree = form.parts[:2] == ("match", "all") and value != 0
@@ -606,8 +624,8 @@ def test_generic_addresses_lead_to_every_space_and_back(bench):
              "cvta.const.u64 %d22, %d12; cvta.global.u64 %d23, %d13;",
              "st.u64 [%d20], %w0; ld.shared.u64 %d0, [%d10];", result(0, "%d0"),
              "st.u64 [%d21+8], %w0; ld.local.u64 %d0, [%d11+8];", result(1, "%d0"),
-             "ld.u64 %d0, [%d22];", result(2, "%d0"), "atom.add.u64 %d0, [%d23], 1;", "atom.add.u64 %d0, [%d20], 2; ld.u64 %d0, [%d20];",
-             result(3, "%d0")]
+             "ld.u64 %d0, [%d22];", result(2, "%d0"),
+             "atom.add.u64 %d0, [%d23], 1; atom.add.u64 %d0, [%d20], 2; ld.u64 %d0, [%d20];", result(3, "%d0")]
     for number, space in enumerate(("shared", "local", "const", "global")):
         lines += [f"cvta.to.{space}.u64 %d0, %d{20 + number}; sub.u64 %d0, %d0, %d{10 + number};", result(4 + number, "%d0")]
     for number, query in enumerate(QUERIES):

@@ -116,7 +116,7 @@ def test_guards_keep_their_register_and_sense():
         ".reg .pred %p<3>, q;\n@%p1 bra $L;\n@!%p2 bra.uni $L;\n@q bra $L;\n$L:")
     assert (first.guard, first.negated, first.operands) == ("%p1", False, (Symbol("$L"),))
     assert (second.guard, second.negated, second.opcode) == ("%p2", True, "bra.uni")
-    assert (third.guard, third.negated) == ("q", False)
+    assert (third.guard, third.negated) == ("%_q", False)
 
 
 def test_opcodes_keep_their_dots_and_colons():
@@ -171,7 +171,7 @@ def test_nested_scopes_get_unique_names():
              found.register_type(store_again.operands[1].name), found.register_type(predicate.operands[0].name),
              found.register_type(last.operands[0].name), found.register_type(last.operands[1].name)]
     assert types == ["f32", "b64", "b32", "pred", "b32", "b32"]
-    assert last.operands == (Reg("t"), Reg("%r1"))
+    assert last.operands == (Reg("%_t"), Reg("%r1"))
     variables = {variable.name: variable.type for variable in found.variables}
     assert variables[store.operands[0].base.name] == "b32"
     assert variables[store_again.operands[0].base.name] == "b64"
