@@ -6,6 +6,7 @@ must stand at one barrier: then the warp waits there. Lanes that ended are excus
 from __future__ import annotations
 
 from simt.ir.blocks import Block, Node
+from simt.ir.order import depth_first
 from simt.ir.shapes import UNIFORM, VARYING, WARP
 from simt.isa.table import Unsupported
 from simt.jit.builder import IR_BITS, IR_TYPE, Value
@@ -228,9 +229,17 @@ class Suspension:
         self.text.label(going)
 
     def check_members(self, node: Node, members: Lanes) -> None:
-        """Running lanes must be in their own mask; live lanes that a mask names must be running here too."""
+        """Running lanes must be in their own mask; live lanes that a mask names must be running here too.
+
+        Lanes on a way of their own to the end (``if wrong: out[i] = 0; return``) count as ended, though they may run later.
+        """
         alive = self.text.define("load i32, ptr %alive")
-        absent = self.text.define(f"and i32 {alive}, {self.text.define(f'xor i32 {self.emitter.mask}, -1')}")
+        here = self.emitter.mask
+        for block in sorted(self.emitter.flow.waiting(self.emitter.block), key=lambda b: b.position):
+            if leads_to_the_end(block, self.emitter.block, self.emitter.kernel.order.ipdom):
+                lanes = self.text.define(f"load i32, ptr {self.emitter.flow.pending(block)}")
+                here = self.text.define(f"or i32 {here}, {lanes}")
+        absent = self.text.define(f"and i32 {alive}, {self.text.define(f'xor i32 {here}, -1')}")
         if members.shape == UNIFORM:
             named = members.parts[0].text
             outside = self.text.define(f"and i32 {self.emitter.mask}, {self.text.define(f'xor i32 {named}, -1')}")
@@ -246,6 +255,19 @@ class Suspension:
             missing = self.text.define(f"and i32 {self.lanes.mask_bits(some)}, {self.emitter.mask}")
         self.fail_if(self.text.define(f"icmp ne i32 {outside}, 0"), node, "outside its own mask", outside)
         self.fail_if(self.text.define(f"icmp ne i32 {missing}, 0"), node, "a named lane does not arrive", missing)
+
+
+def leads_to_the_end(block: Block, collective: Block, ipdom: dict[Block, Block | None]) -> bool:
+    """Lanes that wait at a block meet no collective before they end, and nothing that all lanes of this one come to as well."""
+    behind = set()
+    while (collective := ipdom[collective]) is not None:
+        behind.add(collective)
+    ahead = [b for b in depth_first(block, successors_of) if not b.is_exit]
+    return not any(b in behind or b.barrier or any(node.row.kind in ("warp", "barrier") for node in b.nodes) for b in ahead)
+
+
+def successors_of(block: Block) -> list[Block]:
+    return block.successors
 
 
 def names_itself(b, members: Value, lane: Value) -> Value:

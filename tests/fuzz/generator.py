@@ -94,7 +94,7 @@ class Generator(Expressions):
         options = [(4.0, self.assign), (0.7, self.own_element), (0.5, self.atomic)]
         if place.depth < DEEPEST and self.left > 0:
             options += [(3.0, self.branch), (2.5, self.repeat), (0.4, self.ladder)]
-            options += [(2.2, self.leave)] * (place.loop is not None) + [(0.4, self.finish)]
+            options += [(0.4, self.finish)] if place.loop is None else [(3.0, self.leave), (0.6, self.finish)]
         if place.level <= WARP:
             options += [(0.9, self.shuffle), (0.7, self.vote), (0.5, self.among_some)]
         if place.level == BLOCK:
@@ -245,7 +245,8 @@ class Generator(Expressions):
     def leave(self, place: Place) -> Line | Nest:
         if place.level > place.loop:
             return self.assign(place)
-        body = [self.assign(place.inside(place.loop)), Line((self.rng.choice(("break", "continue")),))]
+        before = self.pick((1, self.assign), (1, self.assign_in_step))(place)
+        body = [before, Line((self.rng.choice(("break", "break", "continue", "continue", "continue")),))]
         return Nest([(f"if {self.condition(place.loop)[0]}:", body[self.rng.randrange(2):])])
 
     def finish(self, place: Place) -> Nest:

@@ -1,4 +1,9 @@
-"""Random kernels do on the emulated device what they do in plain Python; tests/fuzz says how."""
+"""Random kernels do on the emulated device what they do in plain Python; tests/fuzz says how.
+
+The programs here are always the same, so that a change is judged by the change alone; `python -m tests.fuzz` makes new ones.
+Known to differ: a warp's shuffle or vote in a loop that other lanes leave by `return`, where the compiler joined that return
+with the code after the loop. The device then reports lanes that do not arrive.
+"""
 from __future__ import annotations
 
 import pytest
@@ -9,6 +14,7 @@ from tests.fuzz.runner import Case, NotCompiled, case_of, problem
 from tests.fuzz.script import script
 
 GROUPS, PROGRAMS, SIZE = 8, 5, 4
+FIRST = 1000                # number of the first program
 
 
 @pytest.fixture(autouse=True)
@@ -25,8 +31,8 @@ def case(number: int) -> Case | None:
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_random_kernels_agree_with_plain_python(seed, group):
-    first = (seed * GROUPS + group) * PROGRAMS
+def test_random_kernels_agree_with_plain_python(group):
+    first = FIRST + group * PROGRAMS
     for number in range(first, first + PROGRAMS):
         made = case(number)
         kind, details = problem(made, counted=number == first) if made else ("", "")
