@@ -46,6 +46,9 @@ def _line_at_fault(error: BaseException, source_path: str | None) -> int | None:
         location = getattr(frame.f_locals.get("self"), "loc", None)
         if location is not None and getattr(location, "filename", None) == source_path:
             found = location.line
+    for note in getattr(error, "__notes__", ()):        # simt names the line there
+        if named := re.search(rf"{re.escape(str(source_path))}:(\d+)", note):
+            found = int(named[1])
     return found
 
 

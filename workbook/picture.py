@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simt.report.pictures.roofline import roof
 from workbook import results, units
 from workbook.climb import Climb
 from workbook.results import Row
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Okabe and Ito's palette, which colour-blind readers tell apart
-PAYS, LOSES, ROOF, INK = "#0072B2", "#E69F00", "#D55E00", "#333333"
+PAYS, LOSES, INK = "#0072B2", "#E69F00", "#333333"
 LABEL_GAP = 0.062  # of the axis height, between two labels of points
 LABEL_SHIFT = 2.2  # times the intensity of the points, towards the right
 TINY = 1e-6  # FLOP per byte: deep in the part of the roof that bandwidth limits
@@ -92,23 +93,13 @@ def _roofline(axes: Axes, climb: Climb, rows: Sequence[Row]) -> None:
     if slope and peak:
         bandwidth = slope / TINY
         low, high = min(intensity, peak / bandwidth) / 20, max(intensity, peak / bandwidth) * 300
-        _roof(axes, bandwidth, peak, low, high)
+        roof(axes, bandwidth, peak, low, high)
         roof_at_labels = min(peak, bandwidth * intensity * LABEL_SHIFT)
     axes.set_xlim(low, high)
     heights, colours = [gflops for gflops, _, _ in points], [_colour(row) for _, _, row in points]
     axes.scatter([intensity] * len(points), heights, c=colours, s=52, edgecolors="white", zorder=4)
     _point_labels(axes, intensity, points, roof_at_labels)
     _tidy(axes, grid_axis="both")
-
-
-def _roof(axes: Axes, bandwidth: float, peak: float, low: float, high: float) -> None:
-    """`bandwidth` in GB/s, `peak` in GFLOP/s."""
-    ridge = peak / bandwidth
-    axes.plot([low, ridge, high], [low * bandwidth, peak, peak], color=ROOF, linewidth=2, zorder=3)
-    style = {"textcoords": "offset points", "color": ROOF, "fontsize": 9}
-    axes.annotate(f"{units.count(peak * 1e9)}FLOP/s", (high, peak), (-6, 5), ha="right", **style)
-    start = low * 1.25
-    axes.annotate(f"{units.count(bandwidth * 1e9)}B/s", (start, start * bandwidth), (4, -4), va="top", **style)
 
 
 def _point_labels(axes: Axes, intensity: float, points: Sequence[tuple[float, str, Row]], roof_gflops: float) -> None:

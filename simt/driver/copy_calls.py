@@ -130,6 +130,7 @@ def _copy_any(target: int, source: int, size: int, stream: int) -> None:
 def _move(target: int, source: int, size: int, stream: Stream, duration_ns: float) -> None:
     if size:
         ctypes.memmove(target, source, size)
+        current().memory.written(target, size, source)
     current().clock.advance(stream, duration_ns)
 
 
@@ -140,6 +141,7 @@ def _fill(target: int, value: int, count: int, dtype: type[np.unsignedinteger], 
     _check("target", target, size)
     if size:
         np.frombuffer((ctypes.c_char * size).from_address(target), cell)[:] = value
+        current().memory.written(target, size)
     current().clock.advance(stream, device_copy_ns(size, passes=1))
 
 

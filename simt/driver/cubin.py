@@ -72,15 +72,14 @@ def spills(log: str) -> dict[str, int]:
     return {match["kernel"]: int(match["stores"]) + int(match["loads"]) for match in _SPILLS.finditer(log)}
 
 
-def facts_of_text(ptx: str, cc: tuple[int, int]) -> dict[str, Facts]:
-    """Facts of every kernel of a module that was loaded as text; none where ptxas cannot compile it for the device."""
+def linked(ptx: str, cc: tuple[int, int]) -> tuple[bytes | None, str]:
+    """(cubin, linker's words) of a module that was loaded as text; no cubin where ptxas cannot compile it for the device."""
     from cuda.bindings.nvjitlink import nvJitLinkError
 
     try:
-        cubin, log = _link(ptx, cc)
+        return _link(ptx, cc)
     except nvJitLinkError:
-        return {}
-    return facts(cubin, log, cc)
+        return None, ""
 
 
 def _link(ptx: str, cc: tuple[int, int]) -> tuple[bytes, str]:

@@ -32,12 +32,16 @@ class Library:
         self._kernels: dict[str, Kernel] = {}
 
     @functools.cached_property
-    def facts(self) -> dict[str, cubin.Facts]:
-        """Resources by kernel; a module loaded as text is linked for them when somebody asks."""
+    def machine_code(self) -> tuple[bytes | None, str]:
+        """(cubin, linker's words); a module loaded as text is linked when somebody asks, and may have no cubin."""
         image = self.image
-        if image.cubin is None:
-            return cubin.facts_of_text(image.ptx, self.cc)
-        return cubin.facts(image.cubin, image.log, self.cc)
+        return cubin.linked(image.ptx, self.cc) if image.cubin is None else (image.cubin, image.log)
+
+    @functools.cached_property
+    def facts(self) -> dict[str, cubin.Facts]:
+        """Resources by kernel."""
+        code, log = self.machine_code
+        return {} if code is None else cubin.facts(code, log, self.cc)
 
     def kernel(self, name: str) -> Kernel:
         """The kernel of that name; raises CUDA_ERROR_NOT_FOUND."""

@@ -7,11 +7,13 @@ from simt.driver.context_calls import PRIMARY_CONTEXT, check_device
 from simt.driver.errors import INVALID_VALUE, NOT_FOUND, DriverError
 from simt.driver.handles import FIRST, STEP
 from simt.driver.session import current
+from simt.runtime.arena import host_rights
 from simt.runtime.memory import REGISTERED, Allocation
 
 DEFAULT_POOL = FIRST - 2 * STEP
 HOST_KINDS = frozenset({"pinned", REGISTERED})
 MEMORY_TYPE_HOST, MEMORY_TYPE_DEVICE = 1, 2  # CU_MEMORYTYPE_*
+REGISTER_READ_ONLY = 0x08  # CU_MEMHOSTREGISTER_*
 NO_DEVICE = -2  # CU_DEVICE_INVALID
 
 
@@ -47,8 +49,12 @@ def cuMemFreeHost(address: int) -> None:
 
 
 @driver_call(Pointer, Size, UInt)
-def cuMemHostRegister(address: int, size: int, _flags: int) -> None:
-    current().memory.register(address, size)
+def cuMemHostRegister(address: int, size: int, flags: int) -> None:
+    """Kernels only read what the host itself cannot write, or what is registered with CU_MEMHOSTREGISTER_READ_ONLY."""
+    rights = host_rights(address, size)
+    if not rights:
+        raise DriverError(INVALID_VALUE, f"this process has no memory of {size} B at {address:#x} to register")
+    current().memory.register(address, size, read_only=bool(flags & REGISTER_READ_ONLY) or rights == "r")
 
 
 @driver_call(Pointer)

@@ -4,19 +4,25 @@
 ``LINES``    kernels carry line information, so that a fault and a counter can name the learner's line
 ``CACHE``    cached kernels (cache=True) of the emulated device and of a real GPU stay apart
 ``ERRORS``   exceptions that stand for a failed driver call tell what the driver could not: see ``explain``
+``GUARDS``   explicit signatures are checked, errors under debug=True name line, block and thread (simt/driver/guards.py)
+``HINTS``    errors of the compiler say in one sentence what they mean (simt/driver/hints.py)
 
 Each works on the modules of numba-cuda (imported as numba.cuda) and of its successor numba-cuda-mlir.
 """
 from __future__ import annotations
 
+import contextvars
 import functools
+import warnings
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from simt.driver import errors, image
+from simt.driver import errors, guards, hints, image
 
 NUMBA_PACKAGES = ("numba.cuda", "numba_cuda_mlir.numba_cuda")
+
+_lines_unasked = contextvars.ContextVar("lines that this device adds to a compilation of numba's", default=False)
 
 
 def by_module() -> dict[str, list[Callable[[ModuleType], None]]]:
@@ -24,7 +30,9 @@ def by_module() -> dict[str, list[Callable[[ModuleType], None]]]:
     table: dict[str, list[Callable[[ModuleType], None]]] = {
         "cuda.core._utils.cuda_utils": [_patch_cuda_core_errors],
         "numba.cuda.cudadrv.nvvm": [_patch_lto],
-        "numba.cuda.dispatcher": [_patch_lines],
+        "numba.cuda.core.callconv": [_patch_zero_division],
+        "numba.cuda.lowering": [_patch_missing_source],
+        "numba.cuda.dispatcher": [_patch_lines, _patch_dispatcher],
         "numba_cuda_mlir.descriptor": [_patch_mlir_lines],
     }
     for package in NUMBA_PACKAGES:
@@ -101,11 +109,63 @@ def _text(code: bytes | str) -> str:
 
 
 def _patch_lines(module: ModuleType) -> None:
+    """What numba cannot describe to a debugger, such as a tuple of empty tuples, compiles without lines."""
+
     @_around(module, "compile_cuda")
     def compile_cuda(original: Callable, *arguments: Any, **options: Any) -> Any:
-        if not options.get("debug"):
-            options["lineinfo"] = True
+        unasked = not (options.get("debug") or options.get("lineinfo"))
+        outer = _lines_unasked.set(unasked)
+        try:
+            return original(*arguments, **options | {"lineinfo": True} if unasked else options)
+        except Exception as error:
+            if not unasked or hints.is_about_the_kernel(error):
+                raise                   # with or without lines
+        finally:
+            _lines_unasked.reset(outer)
         return original(*arguments, **options)
+
+
+def _patch_missing_source(module: ModuleType) -> None:
+    """Of a function without a source file, such as one made by ``exec``, numba says that lines may be wrong: only to those who
+    asked for lines."""
+    module.get_func_def_lineno = functools.lru_cache(maxsize=1)(module.get_func_def_lineno)     # parses source; called twice
+
+    @_around(module.BaseLower, "_compute_def_location")
+    def compute_def_location(original: Callable, self: Any) -> Any:
+        if not _lines_unasked.get() or module.get_func_def_lineno(self.func_ir.func_id.func) is not None:
+            return original(self)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", module.NumbaDebugInfoWarning)
+            return original(self)
+
+
+def _patch_dispatcher(module: ModuleType) -> None:
+    @_around(module.CUDADispatcher, "compile")
+    def compile(original: Callable, self: Any, signature: Any) -> Any:
+        try:
+            return original(self, signature)
+        except Exception as error:
+            hints.add_hint(error, self.py_func)
+            if hints.is_about_the_kernel(error) and not module.config.FULL_TRACEBACKS:
+                raise error.with_traceback(None) from None      # numba for the CPU hides its own frames, too
+            raise
+
+    @_around(module.CUDADispatcher, "add_overload")
+    def add_overload(original: Callable, self: Any, kernel: Any, argument_types: tuple) -> None:
+        guards.guard_debugged(module, kernel, self.py_func.__name__)
+        original(self, kernel, argument_types)
+
+    @_around(module.CUDADispatcher, "disable_compile")
+    def disable_compile(original: Callable, self: Any, *arguments: Any) -> None:
+        original(self, *arguments)
+        if len(self.overloads) == 1:
+            guards.guard_declared(module, next(iter(self.overloads.values())), self.py_func.__name__)
+
+
+def _patch_zero_division(module: ModuleType) -> None:
+    @_around(module.ErrorModel, "fp_zero_division")
+    def fp_zero_division(original: Callable, self: Any, builder: Any, exc_args: tuple | None = None, loc: Any = None) -> bool:
+        return original(self, builder, exc_args, loc or guards.place_of(builder))
 
 
 def _patch_lto(module: ModuleType) -> None:

@@ -26,6 +26,7 @@ from simt.ptx.statements import (
 
 RETURNS = ("ret", "exit")
 BARRIERS = ("bar", "barrier")
+MEETINGS = ("shfl", "vote", "match", "redux")
 NO_RESULT = frozenset({"st", "red", "membar", "fence", "nanosleep", "prefetch", "prefetchu", "pmevent", "trap", "brkpt",
                        "discard", "applypriority"})
 
@@ -44,7 +45,7 @@ class Node:
     inlined: tuple[SourceLine, ...]
     row: object = None
     form: object = None
-    previous: dict[str, str | None] = dataclasses.field(default_factory=dict)  # result -> its value before a guarded write
+    previous: dict[str, str] = dataclasses.field(default_factory=dict)     # result -> its value before a guarded write
 
     @property
     def base(self) -> str:
@@ -55,18 +56,22 @@ class Node:
         names = [name for operand in self.operands for name in registers(operand)]
         if self.guard:
             names.append(self.guard)
-        return names + [name for name in self.previous.values() if name]
+        return [*names, *self.previous.values()]
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Phi:
     result: str
-    incoming: dict[Block, str | None]
+    incoming: dict[Block, str]
 
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Block:
-    """Nodes, then a terminator. ``successors`` of a branch are (taken, not taken)."""
+    """Nodes, then a terminator. ``successors`` of a branch are (taken, not taken).
+
+    waits: the way back of a loop in which lanes wait for others (simt/ir/waits.py)
+    parks: lanes wait at the collective that begins it, if others may still come (simt/jit/turns.py)
+    """
 
     name: str
     nodes: list[Node] = dataclasses.field(default_factory=list)
@@ -75,6 +80,8 @@ class Block:
     predecessors: list[Block] = dataclasses.field(default_factory=list)
     phis: list[Phi] = dataclasses.field(default_factory=list)
     position: int = -1
+    waits: bool = False
+    parks: bool = False
 
     @property
     def ends_in_return(self) -> bool:
@@ -94,6 +101,11 @@ class Block:
     def branch(self) -> Node | None:
         node = self.terminator
         return node if node is not None and len(self.successors) == 2 else None
+
+    @property
+    def meeting(self) -> Node | None:
+        """The collective of a warp that the block begins with, if any."""
+        return self.nodes[0] if self.nodes and is_meeting(self.nodes[0]) else None
 
     def __repr__(self) -> str:
         return f"<Block {self.name}>"
@@ -257,6 +269,11 @@ def is_barrier(node: Node) -> bool:
     """The warp is suspended here: barriers of the block, and that of a cooperative grid. Lanes of a warp meet at bar.warp.sync
     without leaving it."""
     return node.base in BARRIERS and not node.opcode.startswith("bar.warp") or node.opcode == "call.cudaCGSynchronize"
+
+
+def is_meeting(node: Node) -> bool:
+    """Lanes that a mask names meet here: a shuffle, a vote, a match, a reduction, bar.warp.sync."""
+    return node.base in MEETINGS and ".sync" in node.opcode or node.opcode.startswith("bar.warp")
 
 
 def has_result(node: Node) -> bool:

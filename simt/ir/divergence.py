@@ -14,6 +14,7 @@ from simt.ir.order import Loop, Order
 from simt.ir.ranges import Ranges
 from simt.ir.shapes import UNIFORM, VARYING, WARP, Shape, elementwise, meet
 from simt.ir.ssa import Values
+from simt.ir.waits import come_apart
 from simt.isa.table import bits_of
 from simt.ptx.statements import Address, Negated, Operand, Reg, Vector
 
@@ -27,6 +28,7 @@ class Shapes:
     masked:    SSA names whose definition writes active lanes only (temporal divergence)
     pending:   block -> blocks that may hold waiting lanes while it runs (itself not included)
     shared:    blocks that may run while other lanes of the warp wait, at a block or parked at a barrier: writes need a mask
+    apart:     blocks that come after a place where lanes wait for others: lanes may be there at any time, in any combination
     """
 
     of_value: dict[str, Shape]
@@ -34,6 +36,7 @@ class Shapes:
     masked: set[str]
     pending: dict[Block, set[Block]]
     shared: set[Block]
+    apart: set[Block]
     block_shape: tuple[int, int, int]
 
     def of(self, operand: Operand) -> Shape:
@@ -59,16 +62,20 @@ def analyse(graph: Graph, order: Order, values: Values, ranges: Ranges, known: K
     if order.irreducible:
         analysis.masked = set(values.block)
         analysis.divergent = {block for block in order.blocks if block.branch is not None}
+    apart = set(come_apart(order.blocks))
     while True:
         analysis.solve()
         pending = pending_blocks(order, analysis.divergent)
+        beside = beside_parked(order, pending, apart) | apart
         kept = kept_across_barriers(order, values, pending)
+        if apart:
+            kept |= crossing_from(beside, order, values)
         if kept <= analysis.masked:
             break
         analysis.masked |= kept
-    shared = {block for block, waiting in pending.items() if waiting} | beside_parked(order, pending)
+    shared = {block for block, waiting in pending.items() if waiting} | beside
     of_value = {name: analysis.known.get(name) or UNIFORM for name in values.block}
-    return Shapes(of_value, analysis.divergent, analysis.masked, pending, shared, block_shape)
+    return Shapes(of_value, analysis.divergent, analysis.masked, pending, shared, apart, block_shape)
 
 
 def special_shape(name: str, block_shape: tuple[int, int, int]) -> Shape:
@@ -132,16 +139,19 @@ class _Analysis:
     def phi_shape(self, phi) -> Shape | None:
         found = None
         for name in phi.incoming.values():
-            if name is not None:
-                found = meet(found, self.known.get(name))
+            found = meet(found, self.of_name(name))
         return found
+
+    def of_name(self, name: str) -> Shape | None:
+        """None while unknown. What nothing defines reads as zero in every lane."""
+        return self.known.get(name) if name in self.values.block else UNIFORM
 
     def of(self, operand: Operand) -> Shape | None:
         """None while unknown."""
         if isinstance(operand, Reg):
             if operand.name in SPECIAL:
                 return special_shape(operand.name, self.block_shape)
-            return self.known.get(operand.name) if operand.name in self.values.block else UNIFORM
+            return self.of_name(operand.name)
         if isinstance(operand, Negated):
             return self.of(operand.register)
         if isinstance(operand, Address):
@@ -195,8 +205,7 @@ class _Analysis:
     def guarded(self, node: Node, name: str, shape: Shape) -> Shape | None:
         """A guarded write: the new value in some lanes, the old one in the others."""
         guard = self.known.get(node.guard, UNIFORM)
-        previous = node.previous.get(name)
-        joined = meet(shape, self.known.get(previous) if previous else None)
+        joined = meet(shape, self.of_name(node.previous[name]))
         if not guard.flat or not joined.flat:
             return VARYING
         return Shape(max(guard.bases, joined.bases))
@@ -251,8 +260,9 @@ class _Analysis:
 
 def pending_blocks(order: Order, divergent: set[Block]) -> dict[Block, set[Block]]:
     """For each block, the blocks that can hold waiting lanes while it runs: a fixed point over the ways through the order."""
-    pending: dict[Block, set[Block]] = {order.blocks[0]: set()}
-    work = [order.blocks[0]]
+    again = {block for block in order.blocks if goes_again(block)}
+    pending: dict[Block, set[Block]] = {block: later(again, block) for block in again} | {order.blocks[0]: set()}
+    work = list(pending)
     while work:
         block = work.pop()
         for target, others in ways_on(block, pending[block], divergent):
@@ -262,8 +272,21 @@ def pending_blocks(order: Order, divergent: set[Block]) -> dict[Block, set[Block
     return pending
 
 
+def goes_again(block: Block) -> bool:
+    """Lanes go on here once no other lane runs: at the start of a waiting loop, or at a collective that some came to early."""
+    return block.parks or any(before.waits for before in block.predecessors)
+
+
 def ways_on(block: Block, waiting: set[Block], divergent: set[Block]) -> list[tuple[Block, set[Block]]]:
     """(block that may run next, blocks that then still hold waiting lanes)."""
+    found = []
+    if block.waits or block.parks:          # the lanes wait until no other one runs
+        found = [(target, later(waiting, target)) for target in waiting]
+    return found if block.waits else found + ways_out(block, waiting, divergent)
+
+
+def ways_out(block: Block, waiting: set[Block], divergent: set[Block]) -> list[tuple[Block, set[Block]]]:
+    """The same for lanes that run a block to its end."""
     if block.barrier is not None:           # the lanes are parked until no other lane waits; then they go on alone
         resumed = [(successor, set()) for successor in block.successors if not successor.is_exit]
         return resumed + [(target, later(waiting, target)) for target in waiting]
@@ -295,11 +318,18 @@ def kept_across_barriers(order: Order, values: Values, pending: dict[Block, set[
     return kept
 
 
-def beside_parked(order: Order, pending: dict[Block, set[Block]]) -> set[Block]:
-    """Blocks that can run while lanes of the same warp are parked at a barrier."""
+def crossing_from(blocks: set[Block], order: Order, values: Values) -> set[str]:
+    """Values of these blocks that others read, and all their phis."""
+    read = set().union(*values.live_in.values())
+    read |= {name for block in order.blocks for phi in block.phis for name in (phi.result, *phi.incoming.values())}
+    return {name for name in read if values.block.get(name) in blocks}
+
+
+def beside_parked(order: Order, pending: dict[Block, set[Block]], apart: set[Block]) -> set[Block]:
+    """Blocks that can run while lanes of the same warp are parked: at a barrier, in a waiting loop, before a collective."""
     found: set[Block] = set()
     for block in order.blocks:
-        if block.barrier is not None:
+        if block.barrier is not None or block in apart:
             work = list(pending.get(block, ()))
             while work:
                 inner = work.pop()

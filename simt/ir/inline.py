@@ -78,7 +78,7 @@ class _Inliner:
             yield self.supplied(statement, target.name, returns, arguments)
             return
         if target.name in stack or len(stack) >= DEPTH_LIMIT:
-            raise Unsupported(f"the recursive function {target.name}", statement.line)
+            raise Unsupported(f"the recursive function {target.name}; write it as a loop", statement.line)
         yield from self.body_of(function, statement, returns, arguments, (*stack, target.name))
 
     def guarded(self, statement: Instruction, places: set[str], stack: tuple[str, ...]) -> Iterator[Instruction | Label]:

@@ -23,14 +23,18 @@ class Values:
 
 
 def convert(graph: Graph, order: Order) -> Values:
-    """Rename in place to pruned SSA."""
+    """Rename in place to pruned SSA. A register that is read before any write keeps its own name there; nothing defines it,
+    and it reads as zero."""
     definitions: dict[str, list[Block]] = defaultdict(list)
+    live = register_liveness(order)
     for block in order.blocks:
         for node in nodes_of(block):
             for name in node.results:
                 if is_register(name):
                     definitions[name].append(block)
-    place_phis(order, definitions, register_liveness(order))
+    for name in live[order.blocks[0]]:          # read before any write on some way: there it is the zero of the kernel's start
+        definitions[name].append(order.blocks[0])
+    place_phis(order, definitions, live)
     values = Values({}, {}, {})
     _Renamer(order, definitions, values).run()
     values.live_in = value_liveness(order)
@@ -138,7 +142,7 @@ class _Renamer:
             work += [(child, names) for child in self.children[block]]
         for block in self.order.blocks:
             for phi in block.phis:
-                phi.incoming = {p: leaving[p].get(registers[phi]) for p in block.predecessors}
+                phi.incoming = {p: leaving[p].get(registers[phi], registers[phi]) for p in block.predecessors}
 
     def rename(self, node: Node, block: Block, names: dict[str, str]) -> None:
         node.operands = [renamed(operand, names) for operand in node.operands]
@@ -151,7 +155,7 @@ class _Renamer:
                 continue
             fresh = self.fresh(name, block, node)
             if node.guard:
-                node.previous[fresh] = names.get(name)
+                node.previous[fresh] = names.get(name, name)
             results.append(fresh)
         if node.guard:
             node.guard = names.get(node.guard, node.guard)

@@ -15,12 +15,16 @@ ROWS: dict[str, tuple[Row | WarpRow, Form]] = {}
 
 
 class Unsupported(Exception):
-    """PTX that the emulated device does not implement (yet): says which line and how to add it."""
+    """PTX that the emulated device does not implement (yet): says which line and how to add it.
+
+    what: an opcode, or in words anything else
+    """
 
     def __init__(self, what: str, line: int | None = None, source: str = ""):
         self.what, self.line, self.source = what, line, source
         place = f" (PTX line {line}{', from ' + source if source else ''})" if line else ""
         super().__init__(
+            f"the emulated device does not support {what}{place}" if " " in what else
             f"the emulated device has no row for {what}{place}. To add it: one row in simt/isa, see CONTRIBUTING.md, "
             "\"An instruction\""
         )

@@ -2,14 +2,16 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 from simt.ir.blocks import Node
 from simt.ir.shapes import Shape
 from simt.isa.table import Unsupported, bits_of
-from simt.jit.builder import IR_TYPE
+from simt.jit.builder import IR_TYPE, Value
 from simt.jit.lanes import Lanes
 from simt.ptx.statements import Address, Imm, Reg, Symbol
 
+SITE_FIELDS = 8             # of a row in the table that native code reads: simt/jit/memory.py
 SPACES = ("global", "shared", "local", "const", "param", "generic")
 
 
@@ -33,6 +35,15 @@ class Group:
         return self.high - self.low
 
 
+class Bounds(NamedTuple):
+    """What the runtime has to know of a group: bytes from the base, and the alignment asked for."""
+
+    space: str
+    size: int
+    low: int
+    extent: int
+
+
 @dataclasses.dataclass(slots=True, eq=False)
 class Site:
     """One memory instruction in the code: the runtime finds its source line through it."""
@@ -53,11 +64,23 @@ class Site:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Access:
-    """A site with its address in the running code: ``base`` without the offset of the operand, lane type i64."""
+    """A site with its address in the running code: ``base`` without the offset of the operand, lane type i64.
+
+    hosts: the host pointers of the bases, where something else has chosen them (simt/jit/standby.py)
+    window: the state space that a generic access of the lanes in question goes to, and in which ``base`` counts
+    values: what a store writes, by element; known to observers
+    """
 
     site: Site
     base: Lanes
     offset: int
+    hosts: tuple[Value, ...] | None = None
+    window: str | None = None
+    values: tuple[Lanes, ...] = ()
+
+    @property
+    def space(self) -> str:
+        return self.window or self.site.space
 
     @property
     def shape(self) -> Shape:

@@ -1,11 +1,13 @@
 """Machine code kept on disk, so that a kernel compiles once per computer and not once per process.
 
-The name of an entry is a hash of everything its code depends on: the whole LLVM IR, LLVM's version, the processor and its
-features. An entry carries a checksum; a damaged or foreign one is ignored and written again. The folder is private to the
-user, since what lies in it is executed. SIMT_CACHE=off switches it off, SIMT_CACHE_DIR moves it.
+The name of an entry is a hash of everything its code depends on: what the caller says (PTX, kernel, block shape, what is
+counted), the text of the compiler in simt, LLVM's version, the processor and its features. An entry carries a checksum; a
+damaged or foreign one is ignored and written again. The folder is private to the user, since what lies in it is executed.
+SIMT_CACHE=off switches it off, SIMT_CACHE_DIR moves it.
 """
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import stat
@@ -14,8 +16,10 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-MAGIC = b"simt object 1\n"
+MAGIC = b"simt object 2\n"
 DIGEST_BYTES = 32
+SIMT = Path(__file__).parents[1]
+COMPILER = ("ptx", "ir", "isa", "jit", "observe")       # the parts of simt that code comes from
 LIMIT_BYTES = 256 << 20         # the folder is trimmed to half of this once it grows beyond
 
 
@@ -48,37 +52,47 @@ def is_private(path: Path) -> bool:
         and os.access(path, os.W_OK)
 
 
-def name_of(text: str) -> str:
-    machine = f"{llvm.llvm_version_info} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}\n"
-    return hashlib.sha256(machine.encode() + text.encode()).hexdigest() + ".o"
+def name_of(key: str) -> str:
+    return hashlib.sha256(f"{environment()}\n{key}".encode()).hexdigest() + ".o"
 
 
-def load(text: str) -> bytes | None:
-    """The object code for this IR, if it is kept and sound."""
+@functools.cache
+def environment() -> str:
+    """What code depends on besides the kernel."""
+    whole = hashlib.sha256()
+    for part in COMPILER:
+        for path in sorted(path for path in (SIMT / part).rglob("*") if path.suffix in (".py", ".ll")):
+            whole.update(path.read_bytes())
+    processor = f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
+    return f"{whole.hexdigest()} {llvm.llvm_version_info} {processor}"
+
+
+def load(key: str) -> bytes:
+    """What is kept under this key; nothing if it is not there or damaged."""
     place = folder()
     if place is None:
-        return None
-    path = place / name_of(text)
+        return b""
+    path = place / name_of(key)
     try:
         raw = path.read_bytes()
         os.utime(path)
     except OSError:
-        return None
+        return b""
     body = raw[len(MAGIC) + DIGEST_BYTES:]
     sound = raw.startswith(MAGIC) and hashlib.sha256(body).digest() == raw[len(MAGIC):len(MAGIC) + DIGEST_BYTES]
-    return body if sound else None
+    return body if sound else b""
 
 
-def save(text: str, code: bytes) -> None:
-    """Keep object code; a full or read-only disk is no error. The entry appears whole or not at all."""
+def save(key: str, content: bytes) -> None:
+    """Keep a compiled kernel; a full or read-only disk is no error. The entry appears whole or not at all."""
     place = folder()
     if place is None:
         return
     try:
         handle, temporary = tempfile.mkstemp(dir=place)
         with os.fdopen(handle, "wb") as file:
-            file.write(MAGIC + hashlib.sha256(code).digest() + code)
-        os.replace(temporary, place / name_of(text))
+            file.write(MAGIC + hashlib.sha256(content).digest() + content)
+        os.replace(temporary, place / name_of(key))
         trim(place)
     except OSError:
         return

@@ -1,18 +1,25 @@
-"""Kernel -> IR -> object code -> a callable ``run_blocks``."""
+"""Kernel -> IR -> object code -> a callable ``run_blocks``.
+
+What the disk cache holds of a kernel is enough to run it. The IR, which names a failing instruction, is worked out again
+if a launch needs it.
+"""
 from __future__ import annotations
 
 import ctypes
 import dataclasses
 import functools
+import hashlib
+import json
+import math
 import threading
 
 import llvmlite.binding as llvm
 
 from simt.ir.inline import inline_calls
 from simt.ir.program import Kernel, analyse_kernel
-from simt.ir.variables import Layout, layout
+from simt.ir.variables import layout
 from simt.jit import cache, hostcalls, support
-from simt.jit.access import Site
+from simt.jit.access import Bounds, Site
 from simt.jit.entry import entry_points
 from simt.jit.function import KernelEmitter
 from simt.observe.observer import Slots
@@ -23,53 +30,125 @@ ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 BRANCH_WEIGHTS = '!0 = !{!"branch_weights", i32 2000, i32 1}'
 
 
-@dataclasses.dataclass(slots=True, eq=False)
-class Machine:
-    """A kernel compiled for one block shape.
+@dataclasses.dataclass(frozen=True, slots=True)
+class Needs:
+    """What running a compiled kernel takes, besides its code.
 
-    run, run_grid: the native functions of simt/jit/entry.py, of a context's address; safe on several threads at once
-    state_bytes:  memory that each warp needs while it waits at a barrier
-    check_groups: pairs of the bounds-check cache, each worker its own
-    allocates:    whether it calls malloc or free
-    counters:     64-bit counters, each worker its own (0 for a plain build)
-    traps:        (node, reason) by the number in ``fault_extra``; barriers: nodes by number - 1
+    state_bytes: memory of each warp while it waits at a barrier
+    bounds:      of the groups of accesses that share a check, by their number
+    allocates:   whether it calls malloc or free
+    cooperative: whether blocks wait for each other
+    counters:    64-bit counters of each worker (0 for a plain build)
+    text:        hash of the IR
+    """
+
+    state_bytes: int
+    bounds: tuple[Bounds, ...]
+    allocates: bool
+    cooperative: bool
+    counters: int
+    text: str
+
+    def to_json(self) -> bytes:
+        return json.dumps(dataclasses.astuple(self)).encode()
+
+    @classmethod
+    def from_json(cls, text: bytes) -> Needs:
+        state_bytes, bounds, *rest = json.loads(text)
+        return cls(state_bytes, tuple(Bounds(*one) for one in bounds), *rest)
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Details:
+    """The kernel as it was compiled, for diagnosis.
+
+    traps: (node, reason) by the number in ``fault_extra``; barriers: nodes by number - 1
     """
 
     kernel: Kernel
-    layout: Layout
-    run: object
-    run_grid: object
-    state_bytes: int
-    groups: list
     sites: list[Site]
     traps: list
     barriers: list
-    allocates: bool
-    counters: int
-    observers: tuple
+
+
+class Build:
+    """One kernel for one block shape, to be compiled."""
+
+    def __init__(self, module: Module, name: str, block_shape: tuple[int, int, int], observers: tuple[type, ...]):
+        self.function = inline_calls(module, module.functions[name])
+        self.block_shape, self.observers = block_shape, observers
+        self.layout = layout(module, self.function)
+
+    def emitter(self, observers: tuple = ()) -> tuple[KernelEmitter, str]:
+        """The kernel's IR, and what wrote it. observers: made for this build"""
+        emitter = KernelEmitter(analyse_kernel(self.function, self.block_shape), observers)
+        emitter.layout = self.layout
+        return emitter, module_text(emitter)
+
+    def details(self) -> Details:
+        slots = Slots()
+        return details_of(self.emitter(tuple(observer(slots) for observer in self.observers))[0])
+
+
+def details_of(emitter: KernelEmitter) -> Details:
+    barriers = [block.terminator for block in emitter.suspension.barriers]
+    return Details(emitter.kernel, emitter.memory.planner.sites, emitter.suspension.traps, barriers)
+
+
+@dataclasses.dataclass(eq=False)
+class Machine:
+    """A kernel compiled for one block shape.
+
+    threads:       of a block
+    observers:     those of a build that counts, with the places of their counters
+    run, run_grid: the native functions of simt/jit/entry.py, of a context's address; safe on several threads at once
+    """
+
+    build: Build
+    needs: Needs
     engine: object
+    observers: tuple = ()
+
+    def __post_init__(self) -> None:
+        self.layout, self.threads = self.build.layout, math.prod(self.build.block_shape)
+        self.run, self.run_grid = (ENTRY(self.engine.get_function_address(entry)) for entry in ("run_blocks", "run_grid"))
+
+    @functools.cached_property
+    def details(self) -> Details:
+        return self.build.details()
 
 
-def compile_kernel(module: Module, name: str, block_shape: tuple[int, int, int], observers: tuple = ()) -> Machine:
-    """Compile one kernel for one block shape; ``observers``: classes from simt/observe.
+def compile_kernel(module: Module, name: str, block_shape: tuple[int, int, int], observers: tuple[type, ...] = (),
+                   digest: str = "") -> Machine:
+    """Compile one kernel for one block shape, or take it from the disk cache.
 
+    observers: classes from simt/observe; digest: of the module's text, for the cache ("": not kept)
     Raises Unsupported for PTX without a row.
     """
-    function = inline_calls(module, module.functions[name])
-    kernel = analyse_kernel(function, block_shape)
-    places = layout(module, function)
+    build = Build(module, name, block_shape, observers)
+    key = json.dumps([digest, name, block_shape, [observer.__qualname__ for observer in observers]]) if digest else ""
+    head, _, code = (cache.load(key) if key else b"").partition(b"\n")
+    if code and not observers:
+        return Machine(build, Needs.from_json(head), linked(code))
     slots = Slots()
     watching = tuple(observer(slots) for observer in observers)
-    emitter = KernelEmitter(kernel, watching)
-    emitter.layout = places
-    text = module_text(emitter)
-    with COMPILING:
-        engine = native(text)
-    run, run_grid = (ENTRY(engine.get_function_address(entry)) for entry in ("run_blocks", "run_grid"))
-    planner = emitter.memory.planner
-    return Machine(kernel, places, run, run_grid, emitter.state_bytes, planner.groups, planner.sites, emitter.suspension.traps,
-                   [block.terminator for block in emitter.suspension.barriers], emitter.calls.allocates, slots.count, watching,
-                   engine)
+    emitter, text = build.emitter(watching)
+    needs = needs_of(emitter, slots.count, text)
+    if not code or Needs.from_json(head) != needs:
+        with COMPILING:
+            code = object_code(text)
+        if key:
+            cache.save(key, needs.to_json() + b"\n" + code)
+    machine = Machine(build, needs, linked(code), watching)
+    machine.details = details_of(emitter)
+    return machine
+
+
+def needs_of(emitter: KernelEmitter, counters: int, text: str) -> Needs:
+    bounds = tuple(Bounds(group.space, group.size, group.low, group.extent) for group in emitter.memory.planner.groups)
+    cooperative = any(block.barrier.base == "call" for block in emitter.suspension.barriers)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return Needs(emitter.state_bytes, bounds, emitter.calls.allocates, cooperative, counters, digest)
 
 
 def module_text(emitter: KernelEmitter) -> str:
@@ -77,11 +156,22 @@ def module_text(emitter: KernelEmitter) -> str:
     emitter.state_bytes = -(-emitter.suspension.state_bytes // 64) * 64
     barriers = [block.barrier.base == "call" for block in emitter.suspension.barriers]
     entry = entry_points(emitter.kernel.threads, emitter.state_bytes, barriers)
-    declared = dict.fromkeys([*emitter.text.declarations.values(), *support.SIGNATURES.values(), *support.FROM_PYTHON.values()])
+    declared = dict.fromkeys([*emitter.text.declarations.values(), *external(emitter), *support.SIGNATURES.values(),
+                              *support.FROM_PYTHON.values()])
     declared.pop("declare i64 @llvm.umin.i64(i64, i64)", None)
     attributes = 'attributes #0 = { nounwind "prefer-vector-width"="256" "min-legal-vector-width"="0" "no-builtins" }'
     return "\n".join([*declared, *emitter.memory.global_text(), *emitter.special.global_text(), body, entry, attributes,
                       BRANCH_WEIGHTS])
+
+
+def external(emitter: KernelEmitter) -> list[str]:
+    """Declarations of the functions that observers call; makes them known to the linker."""
+    declared = []
+    for observer in emitter.observers:
+        for name, function in observer.symbols().items():
+            llvm.add_symbol(name, function.address)
+        declared += observer.DECLARATIONS
+    return declared
 
 
 @functools.cache
@@ -101,7 +191,11 @@ def new_target_machine():
 @functools.cache
 def load_support() -> object:
     """Compile the shared functions and make their names known to the linker of later modules."""
-    engine = link(object_code(support.module_text()))
+    code = cache.load("shared functions")
+    if not code:
+        code = object_code(support.module_text())
+        cache.save("shared functions", code)
+    engine = link(code)
     for name, address in hostcalls.addresses().items():
         llvm.add_symbol(name, address)
     for name in support.SIGNATURES:
@@ -109,22 +203,20 @@ def load_support() -> object:
     return engine
 
 
-def native(text: str):
-    load_support()
-    return link(object_code(text))
+def linked(code: bytes):
+    """An engine that holds the code of a kernel, bound to the shared functions."""
+    with COMPILING:
+        load_support()
+        return link(code)
 
 
 def object_code(text: str) -> bytes:
-    """Machine code for IR, from the disk cache where it has been compiled before."""
-    code = cache.load(text)
-    if code is None:
-        machine = target_machine()
-        module = llvm.parse_assembly(text)
-        module.verify()
-        optimise(module, machine)
-        code = machine.emit_object(module)
-        cache.save(text, code)
-    return code
+    """Machine code for IR."""
+    machine = target_machine()
+    module = llvm.parse_assembly(text)
+    module.verify()
+    optimise(module, machine)
+    return machine.emit_object(module)
 
 
 def optimise(module, machine) -> None:

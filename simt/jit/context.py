@@ -25,6 +25,13 @@ FIELDS = (
     "result_count", "result_all", "result_any",         # what the last finished round delivers
     "grid_id", "clock",
     "sector_set", "sector_capacity", "sectors_crowded",     # of the observer of block traffic
+    "sample_block",                         # the block in which addresses of accesses are kept
+    "touched",                              # pointer to two bytes for each live allocation: it was loaded from, stored to
+    "epoch", "phase",                       # barriers that the block, and grid barriers that the grid, have passed
+    "ended_warps",                          # of the block, before the last barrier that it passed
+    "watched",                              # nonzero: checkers look at the shared memory of this block
+    "watch_stride",                         # they do in every so manieth block
+    "race_state", "init_state", "cache_state",          # pointers to the states of checkers (simt/observe/checker.py)
 )
 INDEX = {name: index for index, name in enumerate(FIELDS)}
 
@@ -32,7 +39,7 @@ INDEX = {name: index for index, name in enumerate(FIELDS)}
 class Context:
     """Reads fields. Those that stay fixed while a warp runs are loaded once, at the function's entry."""
 
-    POINTERS = ("stop", "shared_base", "local_base", "globals")
+    POINTERS = ("stop", "shared_base", "local_base", "globals", "race_state", "init_state", "cache_state")
     FIXED = (*POINTERS, "nctaid_x", "nctaid_y", "nctaid_z", "ctaid_x", "ctaid_y", "ctaid_z")
 
     def __init__(self, text: Text):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simt.ir.shapes import WARP
 from simt.jit.context import INDEX
+from simt.jit.turns import TURN
 
 POISON = 0x7FBADBAD         # what a block finds in shared memory: simt/runtime/worker.py
 
@@ -32,6 +33,8 @@ define internal void @begin_block(ptr %context, i64 %linear, ptr %states) #0 {{
 entry:
 {get("nctaid_x")}{get("nctaid_y")}{get("shared_base", "ptr")}{get("shared_stride")}\
 {at("ctaid_x", "%x.at")}{at("ctaid_y", "%y.at")}{at("ctaid_z", "%z.at")}{at("block", "%block.at")}\
+{get("nctaid_z")}{get("watch_stride")}{at("watched", "%watched.at")}{at("epoch", "%epoch.at")}\
+{at("ended_warps", "%ended_warps.at")}\
   %x = urem i64 %linear, %nctaid_x
   %rows = udiv i64 %linear, %nctaid_x
   %y = urem i64 %rows, %nctaid_y
@@ -40,6 +43,17 @@ entry:
   store i64 %y, ptr %y.at
   store i64 %z, ptr %z.at
   store i64 %linear, ptr %block.at
+  %unwatched = urem i64 %linear, %watch_stride
+  %on_stride = icmp eq i64 %unwatched, 0
+  %after = add i64 %linear, 1
+  %blocks0 = mul i64 %nctaid_x, %nctaid_y
+  %blocks = mul i64 %blocks0, %nctaid_z
+  %is_last_block = icmp eq i64 %after, %blocks
+  %is_watched = or i1 %on_stride, %is_last_block
+  %watched = zext i1 %is_watched to i64
+  store i64 %watched, ptr %watched.at
+  store i64 0, ptr %epoch.at
+  store i64 0, ptr %ended_warps.at
   br label %poison
 poison:
   %offset = phi i64 [ 0, %entry ], [ %offset.next, %poison ]
@@ -66,7 +80,10 @@ done:
 
 
 def run_block(warps: int, state_bytes: int) -> str:
-    """Run a block until its warps have ended (0), wait at a grid barrier (1), or the launch fails or stops (-1)."""
+    """Run a block until its warps have ended (0), wait at a grid barrier (1), or the launch fails or stops (-1).
+
+    A round runs every warp until it ends or stands at a barrier; those that return TURN run again, after all the others.
+    """
     return f"""
 define internal i32 @run_block(ptr %context, ptr %states) #0 {{
 entry:
@@ -75,6 +92,7 @@ entry:
 {at("result_count", "%count.out")}{at("result_all", "%all.out")}{at("result_any", "%any.out")}\
 {at("fault_code", "%fault.at")}{at("fault_site", "%fault.site")}\
 {at("fault_lane", "%fault.one")}{at("fault_extra", "%fault.two")}\
+{at("epoch", "%epoch.at")}{at("ended_warps", "%ended_warps.at")}\
   br label %round
 round:
   store i64 0, ptr %count.at
@@ -82,9 +100,12 @@ round:
   store i64 0, ptr %any.at
   br label %warps
 warps:
-  %turn = phi i64 [ 0, %round ], [ %turn.next, %warp_end ]
-  %where = phi i32 [ 0, %round ], [ %where.next, %warp_end ]
-  %apart = phi i32 [ 0, %round ], [ %apart.next, %warp_end ]
+  %turn = phi i64 [ 0, %round ], [ %turn.next, %warp_end ], [ 0, %again_all ]
+  %where = phi i32 [ 0, %round ], [ %where.next, %warp_end ], [ 0, %again_all ]
+  %apart = phi i32 [ 0, %round ], [ %apart.next, %warp_end ], [ 0, %again_all ]
+  %again = phi i1 [ false, %round ], [ %again.next, %warp_end ], [ false, %again_all ]
+  %first = phi i1 [ true, %round ], [ %first, %warp_end ], [ false, %again_all ]
+  %gone = phi i64 [ 0, %round ], [ %gone.next, %warp_end ], [ 0, %again_all ]
   %order.at = getelementptr i64, ptr %warp_order, i64 %turn
   %w64 = load i64, ptr %order.at
   %w = trunc i64 %w64 to i32
@@ -92,15 +113,27 @@ warps:
   %state = getelementptr i8, ptr %states, i32 %offset
   %status = load i32, ptr %state
   %ended = icmp eq i32 %status, -1
-  br i1 %ended, label %warp_end, label %warp_run
+  br i1 %ended, label %warp_end, label %warp_look
+warp_look:
+  %looks = icmp eq i32 %status, {TURN}
+  %due = or i1 %first, %looks
+  br i1 %due, label %warp_run, label %warp_end
 warp_run:
   %result = call i32 @run_warp(ptr %state, ptr %params, ptr %context, ptr %counters, ptr %checks, i32 %w)
   %bad = icmp slt i32 %result, 0
   br i1 %bad, label %failed, label %warp_ok
 warp_ok:
+  %unsettled = icmp eq i32 %result, {TURN}
+  %settled = select i1 %unsettled, i32 0, i32 %result
+  %ended.now = icmp eq i32 %result, 0
   br label %warp_end
 warp_end:
-  %stands = phi i32 [ 0, %warps ], [ %result, %warp_ok ]
+  %stands = phi i32 [ 0, %warps ], [ %status, %warp_look ], [ %settled, %warp_ok ]
+  %waits_on = phi i1 [ false, %warps ], [ false, %warp_look ], [ %unsettled, %warp_ok ]
+  %ends = phi i1 [ true, %warps ], [ false, %warp_look ], [ %ended.now, %warp_ok ]
+  %again.next = or i1 %again, %waits_on
+  %ends.one = zext i1 %ends to i64
+  %gone.next = add i64 %gone, %ends.one
   %waits = icmp ne i32 %stands, 0
   %has = icmp ne i32 %where, 0
   %both = and i1 %waits, %has
@@ -112,12 +145,20 @@ warp_end:
   %more = icmp ult i64 %turn.next, {warps}
   br i1 %more, label %warps, label %round_end
 round_end:
+  br i1 %again.next, label %again_all, label %round_over
+again_all:
+  br label %warps
+round_over:
   %waiting = icmp ne i32 %where.next, 0
   br i1 %waiting, label %release, label %done
 release:
   %wrong = icmp ne i32 %apart.next, 0
   br i1 %wrong, label %conflicting, label %deliver
 deliver:
+  store i64 %gone.next, ptr %ended_warps.at
+  %epoch = load i64, ptr %epoch.at
+  %epoch.next = add i64 %epoch, 1
+  store i64 %epoch.next, ptr %epoch.at
   %count.value = load i64, ptr %count.at
   store i64 %count.value, ptr %count.out
   %all.value = load i64, ptr %all.at
@@ -194,7 +235,7 @@ entry:
 {get("shared_arena")}{get("shared_stride")}{get("local_arena")}{get("local_stride")}{get("status", "ptr")}\
 {at("shared_base", "%shared.at")}{at("local_base", "%local.at")}\
 {at("ctaid_x", "%x.at")}{at("ctaid_y", "%y.at")}{at("ctaid_z", "%z.at")}{at("block", "%block.at")}\
-{get("nctaid_x")}{get("nctaid_y")}\
+{get("nctaid_x")}{get("nctaid_y")}{at("phase", "%phase.at")}\
   br label %phase
 phase:
   br label %block
@@ -252,6 +293,9 @@ next:
   %more = icmp ult i64 %turn.next, %block_count
   br i1 %more, label %block, label %phase_end
 phase_end:
+  %phase.old = load i64, ptr %phase.at
+  %phase.new = add i64 %phase.old, 1
+  store i64 %phase.new, ptr %phase.at
   %again = icmp ne i64 %waiting.next, 0
   br i1 %again, label %phase, label %end
 end:

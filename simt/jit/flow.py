@@ -17,11 +17,14 @@ class Flow:
         """The lanes that wait for a block, which now run."""
         mask = self.text.define(f"load i32, ptr {self.pending(block)}")
         self.text.emit(f"store i32 0, ptr {self.pending(block)}")
+        self.emitter.arrival.take(block)
         return mask
 
     def emit_terminator(self, block: Block) -> None:
         if block.barrier is not None:
             self.emitter.suspension.emit_barrier(block)
+        elif block.waits:
+            self.emitter.turns.wait(block)
         elif not block.successors:
             self.retire(self.emitter.mask)
             self.dispatch(self.waiting(block), None)
@@ -60,6 +63,8 @@ class Flow:
         taken = self.lanes.mask_bits(self.emitter.guard(block.terminator))
         some = self.text.define(f"and i32 {self.emitter.mask}, {taken}")
         rest = self.text.define(f"xor i32 {self.emitter.mask}, {some}")
+        for observer in self.emitter.observers:
+            observer.on_divergent_branch(self.emitter, block.terminator, some, rest)
         ways = list(zip(block.successors, (some, rest), strict=True))
         for successor, mask in ways:
             if successor.is_exit:
@@ -76,23 +81,23 @@ class Flow:
         self.dispatch(candidates, certain)
 
     def hand_over(self, ways: list[tuple[Block, str]]) -> None:
-        """Copy the phis of each successor for the lanes in its mask, and mark the lanes pending there.
-
-        All sources are read before any phi is written: phis take their values at once.
-        """
-        copies = []
+        """Copy the phis of each successor for the lanes in its mask, and mark the lanes pending there."""
+        self.copy_phis(ways)
         for successor, mask in ways:
-            for phi in successor.phis:
-                source = phi.incoming.get(self.emitter.block)
-                if source is not None:
-                    copies.append((mask, phi.result, self.emitter.values.read(source)))
-        for mask, result, value in copies:
-            self.emitter.values.write(result, value, self.phi_mask(mask))
-        for phi_owner, mask in ways:
-            pointer = self.pending(phi_owner)
+            pointer = self.pending(successor)
             old = self.text.define(f"load i32, ptr {pointer}")
             new = self.text.define(f"or i32 {old}, {mask}")
             self.text.emit(f"store i32 {new}, ptr {pointer}")
+            self.emitter.arrival.hand_over(self.emitter.block, successor, mask)
+
+    def copy_phis(self, ways: list[tuple[Block, str]]) -> None:
+        """All sources are read before any phi is written: phis take their values at once."""
+        copies = []
+        for successor, mask in ways:
+            for phi in successor.phis:
+                copies.append((mask, phi.result, self.emitter.values.read(phi.incoming[self.emitter.block])))
+        for mask, result, value in copies:
+            self.emitter.values.write(result, value, self.phi_mask(mask))
         for successor, _ in ways:                 # a phi's value is only valid in its own block
             for phi in successor.phis:
                 self.emitter.values.cached.pop(phi.result, None)

@@ -1,7 +1,8 @@
 """One kernel -> the LLVM function ``run_warp``: runs a warp until it ends, waits at a barrier, or faults.
 
     i32 run_warp(ptr state, ptr params, ptr context, ptr counters, ptr checks, i32 warp)
-    returns 0 when every lane has ended, k > 0 when it waits at barrier k, FAULT after a fault
+    returns 0 when every lane has ended, k > 0 when it waits at barrier k, TURN when it waits for what others write to memory,
+    FAULT after a fault
 
 Every block has an i32 of pending lanes. A block takes its lanes, runs, hands them to its successors, and the pending
 block that comes first in linear order runs next (simt/ir/order.py).
@@ -12,6 +13,7 @@ from simt.ir.blocks import SPECIAL, Block, Node
 from simt.ir.program import Kernel
 from simt.ir.shapes import UNIFORM, VARYING, Shape
 from simt.isa.table import Unsupported
+from simt.jit.arrival import Arrival
 from simt.jit.builder import IR_BITS, IR_TYPE, Text
 from simt.jit.calls import RuntimeCalls
 from simt.jit.context import Context
@@ -22,12 +24,14 @@ from simt.jit.memory import MemoryEmitter
 from simt.jit.predicates import Predicates
 from simt.jit.special import SpecialRegisters
 from simt.jit.suspend import Suspension
+from simt.jit.turns import Turns
 from simt.jit.values import Values
 from simt.jit.warp import WarpInstructions
 from simt.ptx.statements import Imm, Negated, Operand, Reg, Symbol
 
 FAULT = -2
 FULL = "-1"                 # the mask with all 32 lanes
+MEMORY_KINDS = ("load", "store", "atomic")
 
 
 class KernelEmitter:
@@ -46,6 +50,8 @@ class KernelEmitter:
         self.suspension = Suspension(self)
         self.values = Values(self)
         self.flow = Flow(self)
+        self.arrival = Arrival(self)
+        self.turns = Turns(self)
         self.observers = observers
         self.mask = FULL
         self.block: Block = kernel.order.blocks[0]
@@ -68,6 +74,8 @@ class KernelEmitter:
         self.text.label("entry")
         self.values.emit_prologue()
         self.flow.emit_prologue()
+        self.arrival.emit_prologue()
+        self.turns.emit_prologue()
         self.context.emit_prologue()
         self.memory.emit_prologue()
         self.suspension.emit_prologue()
@@ -76,6 +84,7 @@ class KernelEmitter:
         self.block, self.values.cached = block, {}
         self.text.label(self.flow.label(block))
         self.mask = self.flow.take(block)
+        self.turns.start_block(block)
         for observer in self.observers:
             observer.on_block(self, block)
         self.memory.start_block(block)
@@ -89,6 +98,8 @@ class KernelEmitter:
         if node.guard and self.observers:
             self.observe_guarded(node)
         if node.row.level == "warp":
+            if self.observers and node.row.kind not in MEMORY_KINDS:
+                self.observe_warp_instruction(node)
             node.row.lower(self, node)
             return
         if len(node.results) == 1:
@@ -120,6 +131,11 @@ class KernelEmitter:
         for observer in self.observers:
             observer.on_guarded(self, node, mask)
 
+    def observe_warp_instruction(self, node: Node) -> None:
+        mask = self.memory.active(node)
+        for observer in self.observers:
+            observer.on_warp_instruction(self, node, mask)
+
     def shape_of(self, name: str) -> Shape:
         return self.kernel.shapes.of_value.get(name, UNIFORM)
 
@@ -131,9 +147,7 @@ class KernelEmitter:
         ptx_type = node.row.result_types(node.form)[index]
         value = self.to_register(value, ptx_type, IR_TYPE[self.kernel.register_type(name)])
         if node.guard:
-            old = node.previous.get(name)
-            if old is not None:
-                value = self.select(self.guard(node), value, self.values.read(old))
+            value = self.select(self.guard(node), value, self.values.read(node.previous[name]))
         self.values.write(name, value)
 
     def guard(self, node: Node) -> Lanes:

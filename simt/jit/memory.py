@@ -2,20 +2,26 @@
 
 Fast way: all lanes are in bounds and aligned, running or not, so whole vectors move without a mask (simt/jit/moves.py; a
 store also needs all 32 lanes to run). Anything else takes the slow way through ``simt_access`` (simt/jit/native), which
-looks at the active lanes one by one, and faults or moves their bytes.
+looks at the active lanes one by one, and faults or moves their bytes. Loads of a scalar base: see simt/jit/standby.py.
 """
 from __future__ import annotations
 
+import dataclasses
+import functools
+from collections.abc import Callable
+
 from simt.ir.blocks import Block, Node
-from simt.ir.shapes import SEGMENT, UNIFORM, WARP, Shape
+from simt.ir.shapes import SEGMENT, UNIFORM, VARYING, WARP, Shape
 from simt.isa.table import Unsupported
-from simt.jit.access import Access, Planner, Site, parse, split_address
+from simt.jit.access import SITE_FIELDS, Access, Planner, Site, parse, split_address
 from simt.jit.builder import Value
 from simt.jit.lanes import SEGMENTS, Lanes
 from simt.jit.moves import Moves
+from simt.jit.standby import Standby
 from simt.ptx.statements import Symbol, Vector
 
-SITE_FIELDS = 8
+ACTION_CODE = {"load": 0, "store": 1, "atomic": 2}
+CAREFUL_LOAD = 3            # shares its check with a store
 SPACE_CODE = {"global": 0, "const": 0, "shared": 1, "local": 2, "generic": 3}
 
 
@@ -25,11 +31,14 @@ class MemoryEmitter:
         self.planner = Planner(emitter.kernel.shapes.of)
         self.moves = Moves(emitter)
         self.patterns: dict[tuple[int, ...], int] = {}      # lane offsets -> number of their constant table
-        self.loaded: dict[Node, list[Lanes]] = {}           # results of loads that ran with an earlier one of their batch
+        self.standby = Standby(emitter)
+        self.checked: dict[Node, Callable[[], list[Lanes]]] = {}    # loads whose check ran with an earlier one of their batch
 
     def emit_prologue(self) -> None:
         self.text.emit(f"%addresses = alloca [{WARP} x i64], align 64")
         self.text.emit(f"%exchange = alloca [{WARP * 4} x i64], align 64")
+        for line in self.standby.allocations():
+            self.text.emit(line)
 
     def start_block(self, block: Block) -> None:
         self.planner.plan(block.nodes)
@@ -59,21 +68,25 @@ class MemoryEmitter:
         if space == "param":
             values = self.load_param(node, lane_type, elements)
         else:
-            if node not in self.loaded:
-                self.load_batch(self.planner.by_node[node])
-            values = self.loaded.pop(node)
+            if node not in self.checked:
+                self.check_batch(self.planner.by_node[node])
+            values = self.checked.pop(node)()
         for index, value in enumerate(values):
             self.emitter.define(node, index, value)
 
-    def load_batch(self, site: Site) -> None:
-        """Run a load and those that share its check: one branch for all of them."""
+    def check_batch(self, site: Site) -> None:
+        """Check a load and those that share its check: one branch for all of them."""
         sites = site.batch[site.batch.index(site):] if site in site.batch else [site]
         accesses = [self.access(one.node) for one in sites]
         mask = self.active(site.node)
         for access in accesses:
             self.observe(access, mask)
+        if self.standby.serves(accesses):
+            for access in self.standby.ready(accesses, mask):
+                self.checked[access.site.node] = functools.partial(self.moves.load, access, parse(access.site.node)[1])
+            return
         for access, values in zip(accesses, self.checked_loads(accesses, mask), strict=True):
-            self.loaded[access.site.node] = values
+            self.checked[access.site.node] = functools.partial(list, values)
 
     def load_param(self, node: Node, lane_type: str, elements: int) -> list[Lanes]:
         base, offset = split_address(node.operands[0])
@@ -91,10 +104,10 @@ class MemoryEmitter:
         _, lane_type, _, _ = parse(node)
         access = self.access(node)
         mask = self.active(node)
-        self.observe(access, mask)
         source = node.operands[1]
         items = source.items if isinstance(source, Vector) else (source,)
         values = [self.emitter.operand(item, node.form.type) for item in items]
+        self.observe(dataclasses.replace(access, values=tuple(values)), mask)
         scalar = access.shape == UNIFORM and all(v.shape == UNIFORM for v in values) and not node.guard \
             and access.site.space != "local"        # there, one address means a cell of each lane
         passed = self.check(access)
@@ -121,8 +134,38 @@ class MemoryEmitter:
         return self.text.define(f"and i32 {self.emitter.mask}, {bits}")
 
     def observe(self, access: Access, mask: str) -> None:
-        for observer in self.emitter.observers:
-            observer.on_access(self.emitter, access, mask)
+        """Show the access to the observers; a generic one as what it is, once for each space that lanes may mean by it."""
+        if not self.emitter.observers:
+            return
+        if access.space != "generic":
+            for observer in self.emitter.observers:
+                observer.on_access(self.emitter, access, mask)
+            return
+        rest = mask
+        for space, start, size in (("shared", "shared_base", "shared_bytes"), ("local", "local_base", "local_stride")):
+            origin = Value("i64", self.emitter.context.load(start))
+            if start in self.emitter.context.POINTERS:
+                origin = Value("i64", self.text.define(f"ptrtoint ptr {origin.text} to i64"))
+            inner = self.moved(access, self.lanes.uniform(origin))
+            extent = self.lanes.uniform(Value("i64", self.emitter.context.load(size)))
+            inside = self.lanes.apply(lambda b, x, y: b.compare("icmp ult", x, y), [inner, extent], VARYING)[0]
+            chosen = self.text.define(f"and i32 {mask}, {self.lanes.mask_bits(inside)}")
+            rest = self.text.define(f"and i32 {rest}, {self.text.define(f'xor i32 {chosen}, -1')}")
+            self.observe_some(dataclasses.replace(access, base=inner, window=space), chosen)
+        self.observe_some(dataclasses.replace(access, window="global"), rest)
+
+    def moved(self, access: Access, origin: Lanes) -> Lanes:
+        """The base counted from ``origin``."""
+        return self.lanes.apply(lambda b, x, y: b.binary("sub", x, y), [access.base, origin], access.shape)[0]
+
+    def observe_some(self, access: Access, mask: str) -> None:
+        """As ``observe``, where there are such lanes."""
+        some, end = self.text.fresh_label("some"), self.text.fresh_label("seen")
+        self.text.emit(f"br i1 {self.text.define(f'icmp ne i32 {mask}, 0')}, label %{some}, label %{end}")
+        self.text.label(some)
+        self.observe(access, mask)
+        self.text.emit(f"br label %{end}")
+        self.text.label(end)
 
     # -- checks
 
@@ -269,12 +312,15 @@ class MemoryEmitter:
     def global_text(self) -> list[str]:
         """The table of sites that simt_access reads, and the tables of lane offsets."""
         rows = []
+        writing = {site.group for site in self.planner.sites if site.action != "load"}
         for site in self.planner.sites:
             group = site.group
+            action = CAREFUL_LOAD if site.action == "load" and group in writing else ACTION_CODE[site.action]
             fields = (site.index, site.element_bytes, site.elements, SPACE_CODE[site.space],
-                      ("load", "store", "atomic").index(site.action), group.index, group.low, group.extent)
+                      action, group.index, group.low, group.extent)
             rows += [f"i64 {field}" for field in fields]
-        lines = [f"@sites = internal constant [{max(len(rows), 1)} x i64] [{', '.join(rows) or 'i64 0'}], align 64"]
+        lines = self.standby.global_text()
+        lines += [f"@sites = internal constant [{max(len(rows), 1)} x i64] [{', '.join(rows) or 'i64 0'}], align 64"]
         for offsets, number in self.patterns.items():
             numbers = ", ".join(f"i64 {offset}" for offset in offsets)
             lines.append(f"@offsets{number} = internal constant [{WARP} x i64] [{numbers}], align 64")

@@ -15,21 +15,24 @@ class Moves:
 
     def pointers(self, access: Access) -> tuple[Value, ...]:
         """Host pointers (i64) of the bases, the operand's offset included."""
-        return tuple(self.to_host(access, base) for base in access.base.parts)
+        builder = self.builder(access)
+        hosts = access.hosts or self.hosts(access)
+        return tuple(builder.binary("add", host, builder.const("i64", access.offset)) if access.offset else host
+                     for host in hosts)
 
-    def to_host(self, access: Access, base: Value) -> Value:
-        builder = self.lanes.scalar if access.shape.bases else self.lanes.vector
+    def hosts(self, access: Access) -> tuple[Value, ...]:
+        """Host pointers of the bases."""
         start = {"shared": "%field.shared_base", "local": "%field.local_base"}.get(access.site.space)
-        address = base
-        if start:
-            origin = Value("i64", self.text.define(f"ptrtoint ptr {start} to i64"))
-            if access.site.space == "local":
-                origin = self.frame(origin)
-            origin = origin if access.shape.bases else self.lanes.spread(origin)
-            address = builder.binary("add", address, origin)
-        if access.offset:
-            address = builder.binary("add", address, builder.const("i64", access.offset))
-        return address
+        if not start:
+            return access.base.parts
+        origin = Value("i64", self.text.define(f"ptrtoint ptr {start} to i64"))
+        if access.site.space == "local":
+            origin = self.frame(origin)
+        origin = origin if access.shape.bases else self.lanes.spread(origin)
+        return tuple(self.builder(access).binary("add", base, origin) for base in access.base.parts)
+
+    def builder(self, access: Access):
+        return self.lanes.scalar if access.shape.bases else self.lanes.vector
 
     def frame(self, origin: Value) -> Value:
         """Local memory of lane 0 of this warp; lanes follow each other, a frame each."""

@@ -10,13 +10,16 @@ from pathlib import Path
 from simt.jit.context import INDEX
 
 FOLDER = Path(__file__).parent / "native"
-FILES = ("access.ll", "count.ll", "traffic.ll")
+FILES = ("access.ll", "standby.ll", "count.ll", "traffic.ll")
 SITE = ("index", "element", "elements", "space", "action", "group", "low", "extent")    # fields of a row of @sites
 SIGNATURES = {
     "simt_access": "declare i32 @simt_access(ptr, ptr, ptr, i32, i32, ptr, ptr)",
     "simt_access_shaped": "declare i32 @simt_access_shaped(ptr, ptr, ptr, i32, i32, i64, i64, i64, ptr, ptr, ptr)",
+    "simt_access_kept": "declare i32 @simt_access_kept"
+                        "(ptr, ptr, ptr, ptr, i64, i32, i32, i64, i64, ptr, ptr, ptr, i64, i64)",
     "simt_count_global": "declare void @simt_count_global(ptr, ptr, i32, i64)",
     "simt_count_shared": "declare void @simt_count_shared(ptr, ptr, i32, i64)",
+    "simt_count_atomic": "declare void @simt_count_atomic(ptr, ptr, i32)",
     "simt_new_sectors": "declare i32 @simt_new_sectors(ptr, ptr, i32, i64)",
 }
 FROM_PYTHON = {                     # simt/jit/hostcalls.py

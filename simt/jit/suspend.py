@@ -5,12 +5,14 @@ must stand at one barrier: then the warp waits there. Lanes that ended are excus
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from simt.ir.blocks import Block, Node
-from simt.ir.order import depth_first
-from simt.ir.shapes import UNIFORM, VARYING, WARP
+from simt.ir.shapes import WARP
 from simt.isa.table import Unsupported
 from simt.jit.builder import IR_BITS, IR_TYPE, Value
 from simt.jit.lanes import SEGMENTS, Lanes
+from simt.jit.turns import TURN
 
 HEADER_BYTES = 64           # i32 number of the barrier, i32 mask of the waiting lanes, i32 lanes that have not ended
 LAUNCH_FAILED = 719         # CUresult
@@ -32,40 +34,50 @@ class Suspension:
         self.barriers.append(block)
         number = self.number(block)
         block.terminator.row.lower(self.emitter, block.terminator)      # votes of bar.red
-        if self.emitter.flow.waiting(block):
-            self.parking.append(block)
-            old = self.text.define(f"load i32, ptr %parked{number}")
-            self.text.emit(f"store i32 {self.text.define(f'or i32 {old}, {self.emitter.mask}')}, ptr %parked{number}")
-            self.emitter.flow.dispatch(self.emitter.flow.waiting(block), None)
-            self.text.label(f"suspend{number}")
-            self.emitter.values.cached = {}
-            mask = self.text.define(f"load i32, ptr %parked{number}")
-            self.text.emit(f"store i32 0, ptr %parked{number}")
-            self.emitter.mask = mask
-        elif block in self.emitter.kernel.shapes.shared:
-            self.parking.append(block)
-            self.text.emit(f"store i32 {self.emitter.mask}, ptr %parked{number}")
-            self.text.emit("br label %done")
-            self.text.label(f"suspend{number}")
-            self.emitter.values.cached = {}
-            mask = self.text.define(f"load i32, ptr %parked{number}")
-            self.text.emit(f"store i32 0, ptr %parked{number}")
-            self.emitter.mask = mask
-        saved = self.save(block, number)
+        if self.emitter.flow.waiting(block) or block in self.emitter.kernel.shapes.shared:
+            self.park(block, number)
+        saved = self.save(number, self.alive_after(block))
         self.text.emit(f"ret i32 {number}")
         self.resume(block, number, saved)
 
-    def save(self, block: Block, number: int) -> list[tuple[str, int]]:
-        """Store the mask and every value alive after the barrier; returns (name, byte offset)."""
+    def park(self, block: Block, number: int) -> None:
+        """The lanes wait here until no other lane of their warp runs; then the code goes on at ``suspend``."""
+        self.parking.append(block)
+        old = self.text.define(f"load i32, ptr %parked{number}")
+        for observer in self.emitter.observers:
+            observer.on_park(self.emitter, block.terminator, old)
+        self.text.emit(f"store i32 {self.text.define(f'or i32 {old}, {self.emitter.mask}')}, ptr %parked{number}")
+        self.emitter.flow.dispatch(self.emitter.flow.waiting(block), None)
+        self.text.label(f"suspend{number}")
+        self.emitter.values.cached = {}
+        self.emitter.mask = self.text.define(f"load i32, ptr %parked{number}")
+        self.text.emit(f"store i32 0, ptr %parked{number}")
+
+    def save(self, number: int, names: list[str], masks: Sequence[str] = ()) -> list[tuple[str, int]]:
+        """Store where the warp stands, the running lanes, these values, and masks held at these pointers.
+
+        Returns (name, byte offset) of the values.
+        """
         self.text.emit(f"store i32 {number}, ptr %state")
         self.store_header(4, self.emitter.mask)
         self.store_header(8, self.text.define("load i32, ptr %alive"))
-        saved, offset = [], HEADER_BYTES
-        for name in self.alive_after(block):
+        for k, pointer in enumerate(masks):
+            self.store_header(HEADER_BYTES + 4 * k, self.text.define(f"load i32, ptr {pointer}"))
+        saved, offset = [], HEADER_BYTES + -(-4 * len(masks) // 64) * 64
+        for name in names:
             saved.append((name, offset))
             offset = self.save_value(self.emitter.values.read(name), offset)
         self.state_bytes = max(self.state_bytes, offset)
         return saved
+
+    def restore(self, saved: list[tuple[str, int]], masks: Sequence[str]) -> None:
+        """What ``save`` has stored, in all lanes."""
+        self.emitter.values.cached, self.emitter.mask = {}, "-1"
+        for k, pointer in enumerate(masks):
+            at = self.text.define(f"getelementptr i8, ptr %state, i64 {HEADER_BYTES + 4 * k}")
+            self.text.emit(f"store i32 {self.text.define(f'load i32, ptr {at}')}, ptr {pointer}")
+        for name, offset in saved:
+            self.restore_value(name, offset)
 
     def store_header(self, offset: int, value: str) -> None:
         at = self.text.define(f"getelementptr i8, ptr %state, i64 {offset}")
@@ -75,7 +87,7 @@ class Suspension:
         names: set[str] = set()
         for successor in block.successors:
             names |= self.emitter.kernel.values.live_in[successor]
-            names |= {phi.incoming[block] for phi in successor.phis if phi.incoming.get(block)}
+            names |= {phi.incoming[block] for phi in successor.phis}
         names -= set(block.terminator.results)
         return sorted(name for name in names if name in self.emitter.kernel.values.block)
 
@@ -117,6 +129,8 @@ class Suspension:
         self.emitter.mask = self.text.define(f"load i32, ptr {at}")
         for name, offset in saved:
             self.restore_value(name, offset)
+        for observer in self.emitter.observers:
+            observer.on_release(self.emitter, block.terminator, self.emitter.mask)
         self.deliver(block)
         if not block.successors:
             self.emitter.flow.retire(self.emitter.mask)
@@ -161,7 +175,8 @@ class Suspension:
         alive = self.text.define(f"load i32, ptr {at}")
         self.text.emit(f"store i32 {alive}, ptr %alive")
         where = self.text.define("load i32, ptr %state")
-        cases = " ".join(f"i32 {k + 1}, label %resume{k + 1}" for k in range(len(self.barriers)))
+        places = [*range(1, len(self.barriers) + 1), *([TURN] if self.emitter.turns.loops else [])]
+        cases = " ".join(f"i32 {place}, label %resume{place}" for place in places)
         self.text.emit(f"switch i32 {where}, label %start [ {cases} ]")
         self.text.label("start")
         self.text.emit(f"store i32 {alive}, ptr {self.emitter.flow.pending(self.emitter.kernel.order.blocks[0])}")
@@ -171,6 +186,8 @@ class Suspension:
         """No lane runs: suspend at the barrier where lanes are parked, fail if they stand at several, or end."""
         self.text.label("done")
         self.emitter.values.cached = {}
+        self.emitter.turns.emit_done([name for block in self.parking for name in self.alive_after(block)],
+                                     [f"%parked{self.number(block)}" for block in self.parking])
         if self.parking:
             masks = [(block, self.text.define(f"load i32, ptr %parked{self.number(block)}")) for block in self.parking]
             some = [self.text.define(f"icmp ne i32 {mask}, 0") for _, mask in masks]
@@ -189,18 +206,40 @@ class Suspension:
         self.text.emit("store i32 -1, ptr %state")
         self.text.emit("ret i32 0")
         if self.parking:
-            self.text.label("apart")
-            alive = self.text.define("load i32, ptr %alive")
-            self.emit_fault(LAUNCH_FAILED, self.trap(self.parking[0].terminator, "different barriers"), alive)
+            self.emit_apart(masks)
         self.text.label("stopped")
         self.text.emit(f"ret i32 {FAULT}")
 
+    def emit_apart(self, parked: list[tuple[Block, str]]) -> None:
+        """Lanes of the warp stand at different barriers: two of them make the fault, packed in halves (the first one low):
+        their numbers in ``fault_address``, their lanes in ``fault_mask``."""
+        self.text.label("apart")
+        pairs = []
+        for _ in range(2):
+            number, mask = "0", "0"
+            for block, lanes in reversed(parked):
+                taken = [self.text.define(f"icmp eq i32 {self.number(block)}, {other}") for other, _ in pairs]
+                here = self.text.define(f"select i1 {taken[0]}, i32 0, i32 {lanes}") if taken else lanes
+                some = self.text.define(f"icmp ne i32 {here}, 0")
+                number = self.text.define(f"select i1 {some}, i32 {self.number(block)}, i32 {number}")
+                mask = self.text.define(f"select i1 {some}, i32 {here}, i32 {mask}")
+            pairs.append((number, mask))
+        packed = []
+        for low, high in zip(*pairs, strict=True):
+            wide = [self.text.define(f"zext i32 {half} to i64") for half in (low, high)]
+            packed.append(self.text.define(f"or i64 {wide[0]}, {self.text.define(f'shl i64 {wide[1]}, 32')}"))
+        self.text.emit(f"store i64 {packed[0]}, ptr {self.emitter.context.pointer('fault_address')}")
+        trap = self.trap(parked[0][0].terminator, "different barriers")
+        self.record_fault(LAUNCH_FAILED, trap, packed[1], self.first_lane(pairs[0][1]))
+
     def emit_fault(self, code: int, trap: int, mask: str) -> None:
         """Record a fault in the context and leave. ``trap``: index into ``traps``, which names the instruction."""
-        wide = self.text.define(f"zext i32 {mask} to i64")
+        self.record_fault(code, trap, self.text.define(f"zext i32 {mask} to i64"), self.first_lane(mask))
+
+    def record_fault(self, code: int, trap: int, mask: str, lane: str) -> None:
+        """``mask``, ``lane``: i64."""
         warp = self.text.define("zext i32 %warp to i64")
-        lane = self.first_lane(mask)
-        for name, value in (("fault_code", code), ("fault_site", -1), ("fault_mask", wide), ("fault_warp", warp),
+        for name, value in (("fault_code", code), ("fault_site", -1), ("fault_mask", mask), ("fault_warp", warp),
                             ("fault_lane", lane), ("fault_extra", trap)):
             self.text.emit(f"store i64 {value}, ptr {self.emitter.context.pointer(name)}")
         self.text.emit("store atomic i32 1, ptr %field.stop monotonic, align 4")
@@ -227,49 +266,3 @@ class Suspension:
         self.text.label(bad)
         self.emit_fault(LAUNCH_FAILED, self.trap(node, reason), mask)
         self.text.label(going)
-
-    def check_members(self, node: Node, members: Lanes) -> None:
-        """Running lanes must be in their own mask; live lanes that a mask names must be running here too.
-
-        Lanes on a way of their own to the end (``if wrong: out[i] = 0; return``) count as ended, though they may run later.
-        """
-        alive = self.text.define("load i32, ptr %alive")
-        here = self.emitter.mask
-        for block in sorted(self.emitter.flow.waiting(self.emitter.block), key=lambda b: b.position):
-            if leads_to_the_end(block, self.emitter.block, self.emitter.kernel.order.ipdom):
-                lanes = self.text.define(f"load i32, ptr {self.emitter.flow.pending(block)}")
-                here = self.text.define(f"or i32 {here}, {lanes}")
-        absent = self.text.define(f"and i32 {alive}, {self.text.define(f'xor i32 {here}, -1')}")
-        if members.shape == UNIFORM:
-            named = members.parts[0].text
-            outside = self.text.define(f"and i32 {self.emitter.mask}, {self.text.define(f'xor i32 {named}, -1')}")
-            missing = self.text.define(f"and i32 {absent}, {named}")
-        else:
-            lane = self.lanes.convert(self.emitter.special.read("%laneid"), VARYING)
-            own = self.lanes.apply(names_itself, [members, lane], VARYING)[0]
-            others = self.text.define(f"xor i32 {self.lanes.mask_bits(own)}, -1")
-            outside = self.text.define(f"and i32 {others}, {self.emitter.mask}")
-            gone = self.lanes.uniform(Value("i32", absent))
-            some = self.lanes.apply(lambda b, m, n: b.compare("icmp ne", b.binary("and", m, n), b.const("i32", 0)),
-                                    [members, gone], VARYING)[0]
-            missing = self.text.define(f"and i32 {self.lanes.mask_bits(some)}, {self.emitter.mask}")
-        self.fail_if(self.text.define(f"icmp ne i32 {outside}, 0"), node, "outside its own mask", outside)
-        self.fail_if(self.text.define(f"icmp ne i32 {missing}, 0"), node, "a named lane does not arrive", missing)
-
-
-def leads_to_the_end(block: Block, collective: Block, ipdom: dict[Block, Block | None]) -> bool:
-    """Lanes that wait at a block meet no collective before they end, and nothing that all lanes of this one come to as well."""
-    behind = set()
-    while (collective := ipdom[collective]) is not None:
-        behind.add(collective)
-    ahead = [b for b in depth_first(block, successors_of) if not b.is_exit]
-    return not any(b in behind or b.barrier or any(node.row.kind in ("warp", "barrier") for node in b.nodes) for b in ahead)
-
-
-def successors_of(block: Block) -> list[Block]:
-    return block.successors
-
-
-def names_itself(b, members: Value, lane: Value) -> Value:
-    """i1: the lane's own bit in its mask."""
-    return b.compare("icmp ne", b.binary("and", b.binary("lshr", members, lane), b.const("i32", 1)), b.const("i32", 0))

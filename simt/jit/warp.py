@@ -135,16 +135,23 @@ class WarpInstructions:
         self.require_members(node, members)
         steps = [self.emitter.kernel.ranges.constant(node.operands[k], 32) for k in (1, 2)]
         if None not in steps:
-            found, inside = self.fixed_shuffle(node.form.parts[2], value, *steps)
+            found, inside = self.fixed_shuffle(node, value, *steps)
         else:
-            found, inside = self.computed_shuffle(node.form.parts[2], value, amount, clamp)
+            found, inside = self.computed_shuffle(node, value, amount, clamp)
         self.emitter.define(node, 0, found)
         if len(node.results) > 1:
             self.emitter.define(node, 1, inside)
 
-    def fixed_shuffle(self, mode: str, value: Lanes, amount: int, clamp: int) -> tuple[Lanes, Lanes]:
+    def observe_shuffle(self, node: Node, source: Lanes) -> None:
+        for observer in self.emitter.observers:
+            observer.on_shuffle(self.emitter, node, self.emitter.mask, source)
+
+    def fixed_shuffle(self, node: Node, value: Lanes, amount: int, clamp: int) -> tuple[Lanes, Lanes]:
         """The step is known while compiling: one shuffle of constants."""
-        sources = [source_lane(mode, lane, amount, clamp) for lane in range(WARP)]
+        sources = [source_lane(node.form.parts[2], lane, amount, clamp) for lane in range(WARP)]
+        self.observe_shuffle(node, self.lanes.varying([
+            self.lanes.constants("i32", tuple(source for source, _ in sources[k * SEGMENT:(k + 1) * SEGMENT]))
+            for k in range(SEGMENTS)]))
         index = ", ".join(f"i32 {source}" for source, _ in sources)
         full = f"<{WARP} x i32>"
         whole = self.text.define(f"shufflevector {full} {self.lanes.whole_warp(value)}, {full} poison, {full} <{index}>")
@@ -152,10 +159,12 @@ class WarpInstructions:
                   for k in range(SEGMENTS)]
         return self.lanes.halves("i32", whole), self.lanes.varying(inside)
 
-    def computed_shuffle(self, mode: str, value: Lanes, amount: Lanes, clamp: Lanes) -> tuple[Lanes, Lanes]:
-        self.text.emit(f"store <{WARP} x i32> {self.lanes.whole_warp(value)}, ptr %exchange, align 64")
+    def computed_shuffle(self, node: Node, value: Lanes, amount: Lanes, clamp: Lanes) -> tuple[Lanes, Lanes]:
+        mode = node.form.parts[2]
         lane = self.lanes.convert(self.emitter.special.read("%laneid"), VARYING)
         source, inside = self.lanes.apply(lambda b, x, y, z: shuffle_source(b, mode, x, y, z), [lane, amount, clamp], VARYING)
+        self.observe_shuffle(node, source)
+        self.text.emit(f"store <{WARP} x i32> {self.lanes.whole_warp(value)}, ptr %exchange, align 64")
         parts = []
         for index in source.parts:
             wide = self.lanes.vector.cast("zext", index, "i64")
@@ -165,7 +174,7 @@ class WarpInstructions:
 
     def require_members(self, node: Node, members: Lanes) -> None:
         """Each running lane must name itself, and every live lane that it names must be here: else the launch fails."""
-        self.emitter.suspension.check_members(node, members)
+        self.emitter.arrival.check(node, members)
 
     # -- votes and the like
 

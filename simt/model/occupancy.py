@@ -44,12 +44,23 @@ def occupancy(device: Device, threads_per_block: int, registers: int, shared_byt
     return Occupancy(blocks, blocks * warps, 100 * blocks * warps / device.warps_per_sm, limiter, limits)
 
 
+def registers_of_block(device: Device, threads_per_block: int, registers: int) -> int:
+    """Registers that the launch check counts: whole units per warp, warps in whole rounds over the sub-partitions."""
+    per_warp = _round_up(registers * WARP_SIZE, device.register_unit)
+    return per_warp * _round_up(_divide_up(threads_per_block, WARP_SIZE), device.sub_partitions)
+
+
+def most_registers(device: Device, threads_per_block: int) -> int:
+    """The most registers per thread with which a block of that size can start; 0 if none."""
+    return next((count for count in range(device.registers_per_thread, 0, -1)
+                 if registers_of_block(device, threads_per_block, count) <= device.registers_per_sm), 0)
+
+
 def _register_limit(device: Device, warps: int, registers: int) -> int | None:
     if registers == 0:
         return None
     per_warp = _round_up(registers * WARP_SIZE, device.register_unit)
-    # The launch check counts warps in whole rounds over the sub-partitions.
-    checked = per_warp * _round_up(warps, device.sub_partitions)
+    checked = registers_of_block(device, warps * WARP_SIZE, registers)
     if checked > device.registers_per_sm or registers > device.registers_per_thread:
         return 0
     warps_per_partition = device.registers_per_sm // device.sub_partitions // per_warp

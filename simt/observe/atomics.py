@@ -1,4 +1,4 @@
-"""Counts atomic requests by space, and the lanes that took part."""
+"""Counts atomic requests by space, the lanes that took part, and how they crowd on addresses."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -13,15 +13,17 @@ class Atomics(Observer):
         self.sites: list[tuple[int, object]] = []
 
     def on_access(self, emitter, access, mask: str) -> None:
-        if access.site.action == "atomic":
-            slot = self.slot(2)
-            self.sites.append((slot, access.site))
-            some = emitter.text.define(f"icmp ne i32 {mask}, 0")
-            self.add(emitter, slot, emitter.text.define(f"zext i1 {some} to i64"))
-            self.add_lanes(emitter, slot + 1, mask)
+        if access.site.action != "atomic":
+            return
+        slot, text = self.slot(4), emitter.text
+        self.sites.append((slot, access))
+        emitter.memory.spill_addresses(access)
+        at = text.define(f"getelementptr i64, ptr %counters, i64 {slot}")
+        text.emit(f"call void @simt_count_atomic(ptr {at}, ptr %addresses, i32 {mask})")
 
     def collect(self, values: list[int]) -> Iterator[Reading]:
-        for slot, site in self.sites:
-            name = names.ATOMICS_SHARED if site.space == "shared" else names.ATOMICS_GLOBAL
-            yield site.node.source, name, values[slot]
-            yield site.node.source, names.ATOMIC_LANES, values[slot + 1]
+        for slot, access in self.sites:
+            space = names.ATOMICS_SHARED if access.space == "shared" else names.ATOMICS_GLOBAL
+            readings = (space, names.ATOMIC_LANES, names.ATOMIC_ADDRESSES, names.ATOMIC_PASSES)
+            for name, value in zip(readings, values[slot:slot + 4], strict=True):
+                yield access.site.node.source, name, value

@@ -18,7 +18,7 @@ class BlockTraffic(Observer):
         self.sites: list[tuple[int, object]] = []
 
     def on_access(self, emitter, access, mask: str) -> None:
-        if access.site.space not in ("global", "generic") or access.site.action not in NAMES:
+        if access.space != "global" or access.site.action not in NAMES:
             return
         slot = self.slot()
         self.sites.append((slot, access.site))

@@ -26,7 +26,7 @@ class GlobalMemory(AddressObserver):
         self.sites: list[tuple[int, object]] = []
 
     def on_access(self, emitter, access, mask: str) -> None:
-        if access.site.space not in ("global", "generic") or access.site.action not in NAMES:
+        if access.space != "global" or access.site.action not in NAMES:
             return
         slot = self.slot(5)
         self.sites.append((slot, access.site))

@@ -13,7 +13,7 @@ from simt.observe import names
 from simt.observe.observer import Observer, Reading, Slots
 
 FLOPS = {16: names.FLOPS_FP16, 32: names.FLOPS_FP32, 64: names.FLOPS_FP64}
-MEMORY_KIND = {"global": "global", "generic": "global", "shared": "shared", "local": "local"}
+MEMORY_SPACES = ("global", "shared", "local")
 
 
 def kind_of(node) -> str:
@@ -24,8 +24,9 @@ def kind_of(node) -> str:
         parts = node.form.parts
         if "param" in parts or "const" in parts:
             return "load_param"
-        space = next((MEMORY_KIND[part] for part in parts if part in MEMORY_KIND), "global")
-        return f"{node.row.kind}_{space}"
+        return f"{node.row.kind}_{next((space for space in MEMORY_SPACES if space in parts), 'generic')}"
+    if node.base == "bar" and node.form.has("warp"):
+        return "warp"               # syncwarp: no barrier of the block
     return node.row.kind
 
 
@@ -56,13 +57,21 @@ class Instructions(Observer):
         for slot, block in self.blocks:
             executions, lanes = values[slot], values[slot + 1]
             for node in counted(block):
-                active = values[self.guarded[node]] if node in self.guarded else lanes
-                yield from self.readings(node, executions, active)
+                guarded_on = values[self.guarded[node]] if node in self.guarded else lanes
+                yield from self.readings(node, executions, lanes, guarded_on)
 
-    def readings(self, node, executions: int, lanes: int) -> Iterator[Reading]:
+    def executed(self, values: list[int]) -> dict[int, int]:
+        ran: dict[int, int] = {}
+        for slot, block in self.blocks:
+            for node in counted(block):
+                ran[node.line] = ran.get(node.line, 0) + values[slot]
+        return ran
+
+    def readings(self, node, executions: int, active: int, lanes: int) -> Iterator[Reading]:
         kind = kind_of(node)
         yield node.source, names.INSTRUCTIONS, executions
         yield node.source, names.THREAD_INSTRUCTIONS, lanes
+        yield node.source, names.ACTIVE_THREAD_INSTRUCTIONS, active
         yield node.source, names.instructions(kind), executions
         if kind == "barrier":
             yield node.source, names.BARRIERS, executions

@@ -15,7 +15,7 @@ class LocalMemory(Observer):
         self.sites: list[tuple[int, object]] = []
 
     def on_access(self, emitter, access, mask: str) -> None:
-        if access.site.space == "local" and access.site.action in NAMES:
+        if access.space == "local" and access.site.action in NAMES:
             slot = self.slot()
             self.sites.append((slot, access.site))
             some = emitter.text.define(f"icmp ne i32 {mask}, 0")

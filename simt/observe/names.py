@@ -8,7 +8,9 @@ from __future__ import annotations
 INSTRUCTIONS = "ptx__inst_executed"
 """Warp-level PTX instructions."""
 THREAD_INSTRUCTIONS = "ptx__thread_inst_executed"
-"""The same, times the lanes that were active and guarded on."""
+"""The same, times the lanes that were active and whose guard held."""
+ACTIVE_THREAD_INSTRUCTIONS = "ptx__thread_inst_active"
+"""The same, times the lanes that were active, whether their guard held or not."""
 
 KINDS = (
     "fp32", "fp64", "fp16",
@@ -16,9 +18,10 @@ KINDS = (
     "logic",  # and, or, shift, select, compare, mov
     "sfu", "convert",
     "load_global", "store_global", "load_shared", "store_shared", "load_local", "store_local",
+    "load_generic", "store_generic",  # the address tells which space
     "load_param",  # parameters and constants
     "atomic",
-    "warp",  # shuffle, vote, match, redux
+    "warp",  # shuffle, vote, match, redux, syncwarp
     "barrier", "branch", "other",
 )
 
@@ -55,11 +58,18 @@ SHARED_BYTES_REQUESTED_ST = "simt__shared_bytes_requested_op_st"
 LOCAL_REQUESTS_LD = "simt__local_requests_op_ld"
 LOCAL_REQUESTS_ST = "simt__local_requests_op_st"
 
+DIVERGENT_BRANCHES = "simt__branches_divergent"
+"""Branches that lanes of a warp left both ways. A compiler may turn a short one into predication, which cannot diverge."""
+
 BARRIERS = "simt__barriers"
 """Arrivals of warps at barriers."""
 ATOMICS_GLOBAL = "simt__atomics_global"
 ATOMICS_SHARED = "simt__atomics_shared"
 ATOMIC_LANES = "simt__atomic_lanes"
+ATOMIC_ADDRESSES = "simt__atomic_addresses"
+"""Distinct addresses, summed over requests."""
+ATOMIC_PASSES = "simt__atomic_passes"
+"""Lanes on the most wanted address, summed over requests: updates of one address take their turns."""
 
 BLOCK_SECTORS_LD = "simt__block_sectors_op_ld"
 """Distinct sectors that each block touches, summed over blocks: traffic below a perfect L1 of one block."""
@@ -67,6 +77,18 @@ BLOCK_SECTORS_ST = "simt__block_sectors_op_st"
 FOOTPRINT_BYTES_LD = "simt__footprint_bytes_op_ld"
 """Bytes of the touched extents of distinct allocations, over the whole grid: traffic that DRAM cannot avoid."""
 FOOTPRINT_BYTES_ST = "simt__footprint_bytes_op_st"
+
+
+L1_HITS_LD = "simt__l1_sector_hits_op_ld"
+"""Sectors of loads that the simulated first-level cache holds; of ``l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum``."""
+L2_READS = "simt__l2_sectors_op_read"
+"""Sectors that loads and atomics ask of the simulated second-level cache."""
+L2_READ_HITS = "simt__l2_sector_hits_op_read"
+DRAM_READ_SECTORS = "simt__dram_sectors_read"
+DRAM_WRITE_SECTORS = "simt__dram_sectors_write"
+"""Sectors written back to memory, those that are still in the second level at the end included."""
+SIMULATED = (L1_HITS_LD, L2_READS, L2_READ_HITS, DRAM_READ_SECTORS, DRAM_WRITE_SECTORS)
+"""Only in profiles that ask for caches."""
 
 
 def instructions(kind: str) -> str:
@@ -77,7 +99,8 @@ def instructions(kind: str) -> str:
 
 
 COUNTERS = (
-    *(value for name, value in list(globals().items()) if name.isupper() and isinstance(value, str)),
+    *(value for name, value in list(globals().items())
+      if name.isupper() and isinstance(value, str) and value not in SIMULATED),
     *(instructions(kind) for kind in KINDS),
 )
-"""Every counter of a profile; one that saw nothing is 0."""
+"""Every counter of any profile; one that saw nothing is 0."""

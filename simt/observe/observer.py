@@ -25,7 +25,17 @@ class Slots:
 
 
 class Observer:
-    """Base: the hooks do nothing."""
+    """Base: the hooks do nothing.
+
+    DECLARATIONS: in LLVM IR, of the native functions that its code calls
+    """
+
+    DECLARATIONS: tuple[str, ...] = ()
+
+    @classmethod
+    def symbols(cls) -> dict:
+        """Those functions by name, each with its ``address``."""
+        return {}
 
     def __init__(self, slots: Slots):
         self.slots = slots
@@ -54,12 +64,32 @@ class Observer:
     def on_guarded(self, emitter, node, mask: str) -> None:
         """An instruction under a guard; ``mask``: the running lanes whose guard holds."""
 
+    def on_divergent_branch(self, emitter, node, taken: str, rest: str) -> None:
+        """A branch whose condition may differ between lanes; taken, rest: the lanes that go either way."""
+
     def on_access(self, emitter, access, mask: str) -> None:
         """A load, store or atomic of the lanes in ``mask``, before its bounds check."""
+
+    def on_warp_instruction(self, emitter, node, mask: str) -> None:
+        """A shuffle, vote, match, reduction, syncwarp or fence of the lanes in ``mask``."""
+
+    def on_shuffle(self, emitter, node, mask: str, source) -> None:
+        """source: Lanes, the lane that each lane reads; itself where the instruction says that it reads none."""
+
+    def on_park(self, emitter, node, earlier: str) -> None:
+        """Lanes arrive at a barrier of the block or the grid to which lanes of their warp may come apart; ``earlier``: those
+        that wait there already."""
+
+    def on_release(self, emitter, node, mask: str) -> None:
+        """The lanes of a warp go on after a barrier."""
 
     def collect(self, values: list[int]) -> Iterator[Reading]:
         """Readings from the summed slots of a launch."""
         yield from ()
+
+    def executed(self, values: list[int]) -> dict[int, int]:
+        """Line of the PTX -> how often warps ran it, out of the same slots."""
+        return {}
 
 
 def add_up(observers, values: list[int]) -> tuple[dict[str, int], dict[tuple[str, int], dict[str, int]]]:

@@ -5,14 +5,66 @@ import dataclasses
 import math
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Finding:
+    """Something wrong that a checker saw in a launch.
+
+    kind:   "race", "alias" (two arrays share bytes), "init" or "sync"
+    note:   whether it is harmless here, and told all the same
+    text:   what happened: threads, lines, array and index;  advice: the fix that usually applies
+    places: (file, line) of each thread involved;  count: how often, at least
+    """
+
+    kind: str
+    note: bool
+    text: str
+    advice: str
+    places: tuple[tuple[str, int], ...]
+    count: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Code:
+    """What a kernel was compiled to.
+
+    ptx:   text of the whole module
+    cubin: the machine code made from it, an ELF file; None where ptxas cannot compile the PTX for the device
+    """
+
+    ptx: str
+    cubin: bytes | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AccessSample:
+    """The addresses of one warp at one memory access.
+
+    file, line: of the learner's program, "" and 0 where the compiler named none
+    space:      "global", "shared" or "local";  action: "load", "store" or "atomic";  bytes: that each lane asks for
+    mask:       the lanes that took part, a bit each;  addresses: of all 32 lanes, in the space; others' mean nothing
+    """
+
+    file: str
+    line: int
+    space: str
+    action: str
+    bytes: int
+    mask: int
+    addresses: tuple[int, ...]
+
+
 @dataclasses.dataclass(slots=True, kw_only=True)
 class LaunchProfile:
     """What one launch did.
 
+    blocks_watched: blocks whose shared memory was checked for races; 0 where nobody asked
     counters:     totals over the whole grid, by the names in ``simt.observe.names``; scaled up where ``sampled``
     lines:        the same counters by (file, line) of the learner's program
     tags:         "exact", "estimated", "simulated" or "modelled" for each counter
     registers:    per thread;  spill_bytes: per thread, None where the compiler's log is not known
+    samples:      the addresses of one warp at each memory access
+    findings:     what checkers saw, where the profile asked for any
+    executed:     warps that ran each line of the PTX, over the whole grid;  code: what the kernel was compiled to, where known
     time_ns, terms, bound_by: modelled time on ``device``; terms in ns; None, {} and "" before a model saw the profile
     """
 
@@ -29,8 +81,13 @@ class LaunchProfile:
     sampled: bool
     blocks_counted: int
     blocks_total: int
+    blocks_watched: int = 0
     lines: dict[tuple[str, int], dict[str, int]] = dataclasses.field(default_factory=dict)
     tags: dict[str, str] = dataclasses.field(default_factory=dict)
+    samples: list[AccessSample] = dataclasses.field(default_factory=list)
+    findings: list[Finding] = dataclasses.field(default_factory=list)
+    executed: dict[int, int] = dataclasses.field(default_factory=dict)
+    code: Code | None = dataclasses.field(default=None, repr=False)
     device: str
     time_ns: float | None = None
     terms: dict[str, float] = dataclasses.field(default_factory=dict)

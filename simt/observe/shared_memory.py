@@ -25,7 +25,7 @@ class SharedMemory(AddressObserver):
         self.sites: list[tuple[int, object]] = []
 
     def on_access(self, emitter, access, mask: str) -> None:
-        if access.site.space != "shared" or access.site.action not in NAMES:
+        if access.space != "shared" or access.site.action not in NAMES:
             return
         slot, size = self.slot(4), access.site.bytes
         self.sites.append((slot, access.site))

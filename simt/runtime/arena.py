@@ -96,6 +96,20 @@ class Arena:
         return True
 
 
+def host_rights(address: int, size_bytes: int) -> str:
+    """What this process may do with every page of a range: "rw", "r", or "" where some of it is not mapped."""
+    at, rights = address, "rw"
+    with open("/proc/self/maps") as mappings:
+        for line in mappings:
+            span, granted = line.split()[:2]
+            start, end = (int(number, 16) for number in span.split("-"))
+            if start <= at < end:
+                at, rights = end, "".join(right for right in rights if right in granted)
+                if at >= address + size_bytes:
+                    return rights if "r" in rights else ""
+    return ""
+
+
 def span_bytes(size_bytes: int) -> int:
     """Address space that a piece takes: whole pages and one spare page."""
     return _whole_pages(size_bytes) + PAGE

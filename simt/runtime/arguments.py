@@ -21,9 +21,13 @@ Described = tuple[tuple[int, ...], tuple[int, ...]]         # shape, strides
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ArrayArgument:
-    """An array that a kernel received. ``position``: of the argument, from 0; strides in bytes."""
+    """An array that a kernel received.
+
+    position: of the argument, from 0;  data_parameter: the kernel's parameter that holds the address;  strides: in bytes
+    """
 
     position: int
+    data_parameter: int
     name: str
     address: int
     item_bytes: int
@@ -40,6 +44,17 @@ class ArrayArgument:
     def distance(self, address: int) -> int:
         return max(self.address - address, address - (self.address + self.extent_bytes) + 1, 0)
 
+    @property
+    def slowest_axis(self) -> int:
+        """The axis with the widest stride: what lies outside the array is outside on this one."""
+        return max(range(len(self.shape)), key=lambda axis: (self.strides[axis], -axis))
+
+    def unit(self, axis: int) -> str:
+        """What a step along an axis is called."""
+        if len(self.shape) == 1:
+            return "element"
+        return ("row", "column")[axis] if len(self.shape) == 2 else f"plane of axis {axis}"
+
     def index(self, address: int) -> tuple[int, ...]:
         """The index whose element starts at or before an address; the first axis takes what lies outside."""
         rest, found = (address - self.address) // self.item_bytes * self.item_bytes, [0] * len(self.shape)
@@ -51,15 +66,25 @@ class ArrayArgument:
 
 
 def arrays(values: list[int], names: tuple[str, ...]) -> list[ArrayArgument]:
-    """Array arguments among the parameters. values: every parameter as a 64-bit number; names: of the Python arguments.
+    """Array arguments among the parameters. values: every parameter as a 64-bit number; names: of the Python arguments."""
+    return [ArrayArgument(position, place + 4, name_at(names, position), values[place + 4], values[place + 3], *described)
+            for position, (place, described) in enumerate(likely_reading(values, names)) if described]
 
-    A short run of numbers may be read as arrays of different rank: the reading with as many arguments as names wins.
-    """
+
+def argument_name(values: list[int], names: tuple[str, ...], parameter: int) -> str:
+    """The argument that a parameter is, or is a part of."""
+    starts = [place for place, _ in likely_reading(values, names)]
+    return name_at(names, sum(start <= parameter for start in starts) - 1)
+
+
+def name_at(names: tuple[str, ...], position: int) -> str:
+    return names[position] if position < len(names) else f"argument {position}"
+
+
+def likely_reading(values: list[int], names: tuple[str, ...]) -> list[tuple[int, Described | None]]:
+    """A short run of numbers may be read as arrays of different rank: the reading with as many arguments as names wins."""
     found = list(itertools.islice(readings(values, 0), READINGS))
-    chosen = next((reading for reading in found if len(reading) == len(names)), found[0])
-    return [ArrayArgument(position, names[position] if position < len(names) else f"argument {position}", values[place + 4],
-                          values[place + 3], *described)
-            for position, (place, described) in enumerate(chosen) if described]
+    return next((reading for reading in found if len(reading) == len(names)), found[0])
 
 
 def readings(values: list[int], place: int) -> Iterator[list[tuple[int, Described | None]]]:

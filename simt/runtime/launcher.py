@@ -17,12 +17,14 @@ import numpy as np
 
 from simt.ir.shapes import WARP
 from simt.jit import hostcalls
-from simt.observe import names
-from simt.observe.observer import add_up
+from simt.observe import counting
 from simt.runtime import schedule
-from simt.runtime.diagnose import explain, explain_timeout, kernel_name
+from simt.runtime.checking import Checks
+from simt.runtime.counting import Counted, Tally
+from simt.runtime.diagnose import explain, explain_timeout
 from simt.runtime.faults import Fault
 from simt.runtime.heap import Heap
+from simt.runtime.names import kernel_name
 from simt.runtime.pool import POOL
 from simt.runtime.quick import LIMIT, SHORT_S, Guard, QuickLaunch
 from simt.runtime.sampling import Sampling, classes
@@ -40,18 +42,6 @@ ASKED = ("SIMT_SCHEDULE", "SIMT_WATCHDOG_S")        # with these set, every laun
 
 
 @dataclasses.dataclass(slots=True, eq=False)
-class Counted:
-    """Counters of a launch, scaled to the whole grid; by name, and by (file, line) of the learner's program."""
-
-    counters: dict[str, int]
-    lines: dict[tuple[str, int], dict[str, int]]
-    tags: dict[str, str]
-    sampled: bool
-    blocks_counted: int
-    blocks_total: int
-
-
-@dataclasses.dataclass(slots=True, eq=False)
 class Launch:
     """What the workers of one pass over blocks share."""
 
@@ -66,6 +56,7 @@ class Launch:
     block_count: int
     warp_order: np.ndarray
     chunk: int
+    sample_block: int = -1
     stop: np.ndarray = dataclasses.field(default_factory=lambda: aligned(16, np.int32))
     next_block: np.ndarray = dataclasses.field(default_factory=lambda: aligned(8, np.int64))
 
@@ -127,7 +118,7 @@ class Launcher:
 
     def remember(self, program: Program, key: tuple, run: _Run) -> None:
         """Later launches of this shape run on the launching thread."""
-        one = run.prepare(program.machine(run.name, run.block, False), None, 1)
+        one = run.prepare(program.machine(run.name, run.block), None, 1)
         if not one.launch.cooperative and len(program.quick) < LIMIT:
             one.workers[0].prepare(one.launch)
             program.quick[key] = QuickLaunch(one)
@@ -142,12 +133,17 @@ class _Run:
         self.raw = params
         self.schedule = schedule.chosen()
 
+    @property
+    def blocks(self) -> int:
+        """Of the grid."""
+        return math.prod(self.grid)
+
     def prepare(self, machine: Machine, blocks: np.ndarray | None, threads: int) -> Pass:
         """A pass over these blocks (None: all, in the schedule's order) with up to ``threads`` workers."""
-        if machine.allocates:
+        if machine.needs.allocates:
             self.launcher.heap.begin()
         total = math.prod(self.grid)
-        cooperative = any(node.base == "call" for node in machine.barriers)
+        cooperative = machine.needs.cooperative
         if blocks is None and (cooperative or self.schedule != "forward"):
             blocks = schedule.ordered(total, self.schedule, 1)
         count = total if blocks is None else len(blocks)
@@ -162,13 +158,13 @@ class _Run:
         return Pass(launch, [self.launcher.workers.take(machine, shared_bytes, held) for _ in range(workers)])
 
     def warp_order(self, machine: Machine) -> np.ndarray:
-        return schedule.ordered(-(-machine.kernel.threads // WARP), self.schedule, 2)
+        return schedule.ordered(-(-machine.threads // WARP), self.schedule, 2)
 
     def plain(self, blocks: np.ndarray | None) -> None:
         """Run blocks (all, or these) without counting."""
         if blocks is not None and not len(blocks):
             return
-        machine = self.program.machine(self.name, self.block, False)
+        machine = self.program.machine(self.name, self.block)
         self.execute([self.prepare(machine, blocks, thread_count())])
 
     def execute(self, passes: list[Pass]) -> None:
@@ -209,47 +205,22 @@ class _Run:
 
     def counted(self, sampling: Sampling) -> Counted:
         """Run the blocks of each class with counters, and the rest plain; scale each class to its size."""
-        machine = self.program.machine(self.name, self.block, True)
-        groups = classes(self.grid, sampling)
-        threads = thread_count() if len(groups) == 1 else 1
-        passes = [self.prepare(machine, np.array(group.counted, np.int64), threads) for group in groups]
-        self.execute(passes)
-        totals: dict[str, Fraction] = {}
-        lines: dict[tuple[str, int], dict[str, Fraction]] = {}
-        touched = {"load": set(), "store": set()}
-        for group, one in zip(groups, passes, strict=True):
-            values = np.sum([worker.counters for worker in one.workers], axis=0).tolist()
-            scale = Fraction(group.size, len(group.counted))
-            found, by_line = add_up(one.workers[0].machine.observers, values)
-            accumulate(totals, found, scale)
-            for place, counters in by_line.items():
-                accumulate(lines.setdefault(place, {}), counters, scale)
-            self.note_footprint(machine, one.workers, touched)
-        done = {index for group in groups for index in group.counted}
-        total = math.prod(self.grid)
-        if sampling.execute == "all" and len(done) < total:
-            self.plain(np.setdiff1d(np.arange(total, dtype=np.int64), np.fromiter(done, np.int64)))
-        counters = dict.fromkeys(names.COUNTERS, 0) | {name: round(value) for name, value in totals.items()}
-        counters[names.FOOTPRINT_BYTES_LD] = sum(a.size for a in touched["load"])
-        counters[names.FOOTPRINT_BYTES_ST] = sum(a.size for a in touched["store"])
-        guessed = {names.FOOTPRINT_BYTES_LD, names.FOOTPRINT_BYTES_ST}
-        if any(worker.field("sectors_crowded") for one in passes for worker in one.workers):
-            guessed |= {names.BLOCK_SECTORS_LD, names.BLOCK_SECTORS_ST}
-        tags = {name: "estimated" if name in guessed else "exact" for name in counters}
-        return Counted(counters, {place: {n: round(v) for n, v in found.items()} for place, found in lines.items()}, tags,
-                       len(done) < total, len(done), total)
-
-    def note_footprint(self, machine: Machine, workers: list[Worker], touched: dict[str, set]) -> None:
-        """Allocations that accesses last hit, from the check caches."""
-        for site in machine.sites:
-            if site.space not in ("global", "generic"):
-                continue
-            for worker in workers:
-                first = int(worker.checks[2 * site.group.index])
-                allocation = self.launcher.memory.find(first + site.group.low) if first < 1 << 61 else None
-                if allocation is not None:
-                    for action in ("load", "store") if site.action == "atomic" else (site.action,):
-                        touched[action].add(allocation)
+        checks = Checks(self, sampling) if sampling.checks or sampling.caches else None
+        more = (*checks.counted_too, *checks.checkers) if checks else ()
+        groups, tally, done = classes(self.grid, sampling), Tally(), set()
+        if groups:
+            machine = self.program.machine(self.name, self.block, (*counting(), *more))
+            threads = thread_count() if len(groups) == 1 and not checks else 1
+            passes = [self.prepare(machine, np.array(group.counted, np.int64), threads) for group in groups]
+            passes[0].launch.sample_block = groups[0].counted[0]
+            self.execute(passes) if checks is None else checks.execute(passes)
+            for group, one in zip(groups, passes, strict=True):
+                tally.add(one, Fraction(group.size, len(group.counted)))
+            done = {index for group in groups for index in group.counted}
+        if sampling.execute == "all" and len(done) < self.blocks:
+            rest = np.setdiff1d(np.arange(self.blocks, dtype=np.int64), np.fromiter(done, np.int64))
+            self.plain(rest) if checks is None else checks.run(rest)
+        return tally.counted(len(done), self.blocks, checks)
 
 
 def finished(done: queue.SimpleQueue, timeout_s: float | None) -> int:
@@ -265,8 +236,3 @@ def stop(passes: list[Pass]) -> None:
     """Ask every worker to leave."""
     for one in passes:
         one.launch.stop[0] = 1
-
-
-def accumulate(totals: dict[str, Fraction], found: dict[str, int], scale: Fraction) -> None:
-    for name, value in found.items():
-        totals[name] = totals.get(name, Fraction(0)) + value * scale

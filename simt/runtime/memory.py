@@ -4,6 +4,8 @@ A device pointer is a host pointer. Device, managed and pinned memory lies in on
 registered (``cuda.pinned``, ``cuda.mapped``) stay where they are. ``table()`` lists all live ranges, exact to the
 byte, for the bounds check of compiled kernels; everything else here serves the diagnosis of a failed one.
 
+Kernels may read, but not write, constant variables and host memory that the host itself cannot write.
+
 Fresh memory is not zero on a GPU. Up to 64 MiB it is filled with 0xCB here (-26711446.0 as float32), so that a kernel
 that adds to memory nobody cleared goes wrong visibly. Larger allocations read as zero: filling them would cost time.
 """
@@ -18,12 +20,15 @@ from collections import deque
 import numpy as np
 
 from simt.runtime.arena import Arena
+from simt.runtime.fresh import Fresh
 
 POISON_BYTE = 0xCB
 POISON_LIMIT_BYTES = 64 << 20
 POISONED_KINDS = frozenset({"device", "managed", "pinned"})
 QUARANTINE_LENGTH = 64
 REGISTERED = "registered"
+CONSTANT = "constant"
+READ_ONLY_END = -1 << 63        # this bit of an end in ``table()``: kernels only read the range
 
 
 class AllocationError(Exception):
@@ -50,14 +55,16 @@ class NotRegistered(AllocationError):
 class Allocation:
     """A range of ``size`` bytes at ``base``.
 
-    kind:   "device", "managed", "pinned", "registered", or what else the caller of ``alloc`` named
+    kind:   "device", "managed", "pinned", "registered", "constant", or what else the caller of ``alloc`` named
     serial: counts allocations from 1, in the order of their making
+    read_only: kernels may not write it
     """
 
     base: int
     size: int
     kind: str
     serial: int
+    read_only: bool = False
 
     @property
     def end(self) -> int:
@@ -85,6 +92,23 @@ class Memory:
         self._serial = 0
         self._version = 0
         self._table: tuple[np.ndarray, np.ndarray, int] | None = None
+        self.fresh: Fresh | None = None
+
+    def follow(self, yes: bool) -> None:
+        """Begin or end to note which bytes of fresh memory have been written (simt/runtime/fresh.py); the calls nest."""
+        with self._lock:
+            if self.fresh is None:
+                self.fresh = Fresh()
+            self.fresh.users += 1 if yes else -1
+            if not self.fresh.users:
+                self.fresh = None
+
+    def written(self, address: int, size: int, source: int | None = None) -> None:
+        """The host has written a range, or copied it there from ``source``."""
+        if self.fresh is not None and source is None:
+            self.fresh.written(address, size)
+        elif self.fresh is not None:
+            self.fresh.copied(address, source, size)
 
     def alloc(self, size: int, kind: str = "device") -> int:
         """Address of ``size`` fresh bytes, aligned to 256 and more; raises OutOfMemory."""
@@ -97,7 +121,9 @@ class Memory:
                 )
             base = self._take(size)
             self.used_bytes += size
-            self._insert(base, size, kind)
+            self._insert(base, size, kind, kind == CONSTANT)
+            if kind == "device" and self.fresh is not None:
+                self.fresh.begin(base, size)
         if kind in POISONED_KINDS and size <= POISON_LIMIT_BYTES:
             ctypes.memset(base, POISON_BYTE, size)
         return base
@@ -109,20 +135,22 @@ class Memory:
             if allocation is None or allocation.kind == REGISTERED:
                 raise InvalidPointer(self._why_not_freed(address))
             self._remove(address)
+            if self.fresh is not None:
+                self.fresh.end(address)
             self.used_bytes -= allocation.size
             self._arena.discard(address, allocation.size)
             self._freed.append(allocation)
             if len(self._freed) > QUARANTINE_LENGTH:
                 self._recycle_oldest()
 
-    def register(self, address: int, size: int) -> None:
+    def register(self, address: int, size: int, read_only: bool = False) -> None:
         """Let kernels reach a range of the host's memory; raises AlreadyRegistered."""
         if size <= 0:
             raise AllocationError(f"a registered range has at least one byte, not {size}")
         with self._lock:
             if other := self._overlapping(address, size):
                 raise AlreadyRegistered(f"[{address:#x}, +{size}) overlaps {other.kind} memory at {other.base:#x}")
-            self._insert(address, size, REGISTERED)
+            self._insert(address, size, REGISTERED, read_only)
 
     def unregister(self, address: int) -> None:
         """Take back what ``register`` allowed; raises NotRegistered."""
@@ -156,12 +184,14 @@ class Memory:
     def table(self) -> tuple[np.ndarray, np.ndarray, int]:
         """Sorted int64 arrays of starts and ends of all live ranges, and a version that changes whenever they do.
 
-        The arrays are never written again: a kernel may hold them while others allocate.
+        The end of a read-only range carries READ_ONLY_END. The arrays are never written again: a kernel may hold them while
+        others allocate.
         """
         with self._lock:
             if self._table is None:
                 starts = np.array(self._bases, dtype=np.int64)
-                ends = np.array([self._live[base].end for base in self._bases], dtype=np.int64)
+                live = [self._live[base] for base in self._bases]
+                ends = np.array([one.end | READ_ONLY_END if one.read_only else one.end for one in live], dtype=np.int64)
                 self._table = starts, ends, self._version
             return self._table
 
@@ -188,10 +218,10 @@ class Memory:
         oldest = self._freed.popleft()
         self._arena.give(oldest.base, oldest.size)
 
-    def _insert(self, base: int, size: int, kind: str) -> None:
+    def _insert(self, base: int, size: int, kind: str, read_only: bool) -> None:
         self._serial += 1
         bisect.insort(self._bases, base)
-        self._live[base] = Allocation(base, size, kind, self._serial)
+        self._live[base] = Allocation(base, size, kind, self._serial, read_only)
         self._changed()
 
     def _remove(self, base: int) -> None:

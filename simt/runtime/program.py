@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import hashlib
 import struct
 import threading
 from typing import TYPE_CHECKING
@@ -13,9 +14,9 @@ import simt.isa  # noqa: F401  (fills the instruction table)
 from simt.ir import functions
 from simt.ir.variables import layout
 from simt.jit.compile import Machine, compile_kernel
-from simt.observe import counting
 from simt.ptx import parse
 from simt.ptx.statements import Imm, Symbol, Variable, type_bytes
+from simt.runtime.memory import CONSTANT
 
 if TYPE_CHECKING:
     from simt.runtime.memory import Memory
@@ -48,6 +49,7 @@ class Program:
 
     def __init__(self, ptx: str, memory: Memory, cc: tuple[int, int]):
         self.module = parse(ptx)
+        self.digest = hashlib.sha256(ptx.encode()).hexdigest()
         self.memory, self.cc = memory, cc
         self.globals: dict[str, tuple[int, int]] = {}
         self.kernels = {f.name: self.spec(f) for f in self.module.functions.values() if f.is_entry and f.body is not None}
@@ -65,7 +67,8 @@ class Program:
         variables = [v for v in self.module.variables.values() if v.space in ("global", "const")]
         for variable in variables:
             size = max(variable.size_bytes, 1)
-            self.globals[variable.name] = (self.memory.alloc(size, "module variable"), variable.size_bytes)
+            kind = CONSTANT if variable.space == "const" else "module variable"
+            self.globals[variable.name] = (self.memory.alloc(size, kind), variable.size_bytes)
         for variable in variables:
             self.initialise(variable)
 
@@ -89,12 +92,12 @@ class Program:
         """Addresses in the order of Layout.globals (sorted names)."""
         return np.array([self.globals[name][0] for name in sorted(self.globals)] or [0], dtype=np.int64)
 
-    def machine(self, name: str, block: tuple[int, int, int], counted: bool) -> Machine:
-        """The kernel compiled for a block shape, plain or with the observers of a profile."""
-        key = (name, block, counted)
+    def machine(self, name: str, block: tuple[int, int, int], observers: tuple[type, ...] = ()) -> Machine:
+        """The kernel compiled for a block shape, plain or with observers."""
+        key = (name, block, observers)
         with self._lock:
             if key not in self._machines:
-                self._machines[key] = compile_kernel(self.module, name, block, counting() if counted else ())
+                self._machines[key] = compile_kernel(self.module, name, block, observers, self.digest)
             return self._machines[key]
 
     def close(self) -> None:

@@ -6,19 +6,21 @@ reads it raises the launch's stop flag.
 """
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import signal
 import threading
 from _signal import getsignal  # signal.getsignal makes an Enum of its answer, which takes longer than a launch
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import numpy as np
+
+from simt.jit.context import INDEX
 
 SIGINT, SIGALRM = int(signal.SIGINT), int(signal.SIGALRM)
 QUIET = (int(signal.SIG_DFL), int(signal.SIG_IGN))
 SHORT_S = 0.002
+MAIN = threading.main_thread().ident
 LIMIT = 256                 # remembered launch shapes
 
 
@@ -38,23 +40,21 @@ class Guard:
             if stop is not None and SIGINT in numbers:
                 stop[0] = 1
 
-    @contextlib.contextmanager
-    def watching(self, stop: np.ndarray) -> Iterator[bool]:
-        """Yields False where the program has other plans with its signals: then the launch belongs to the pool."""
-        if threading.current_thread() is not threading.main_thread():
-            yield True
-            return
+    def run(self, work: Callable[[], None], stop: np.ndarray) -> bool:
+        """Do the work, stopped through ``stop`` by Ctrl-C. False, with nothing done, where the program has other plans with its
+        signals: then the launch belongs to the pool."""
+        if threading.get_ident() != MAIN:
+            work()
+            return True
         if getsignal(SIGINT) is not signal.default_int_handler or getsignal(SIGALRM) not in QUIET:
-            yield False
-            return
+            return False
         self.stop, before = stop, signal.set_wakeup_fd(self.writer, warn_on_full_buffer=False)
         try:
-            if before != -1:
-                signal.set_wakeup_fd(before)
-            yield before == -1
-        finally:
             if before == -1:
-                signal.set_wakeup_fd(-1)
+                work()
+            return before == -1
+        finally:
+            signal.set_wakeup_fd(before)
             self.stop = None
 
 
@@ -64,18 +64,16 @@ class QuickLaunch:
     def __init__(self, one):
         self.one = one
         self.worker, self.launch = one.workers[0], one.launch
+        self.params_address = self.launch.params.ctypes.data
         self.has_local = self.worker.machine.layout.local_bytes > 0
 
     def run(self, params: bytes, table: tuple, serial: int, guard: Guard) -> bool:
         """Run; False if it must go through the pool. After True, ``worker.failed`` and the stop flag tell how it ended."""
         launch, worker = self.launch, self.worker
-        ctypes.memmove(launch.params.ctypes.data, params, len(params))
+        ctypes.memmove(self.params_address, params, len(params))
         launch.next_block[0] = launch.stop[0] = 0
         if table[2] != worker.table_version or self.has_local:
             launch.table = table
             worker.prepare(launch)
-        worker.set(grid_id=serial)
-        with guard.watching(launch.stop) as allowed:
-            if allowed:
-                worker.run()
-        return allowed
+        worker.context[INDEX["grid_id"]] = serial
+        return guard.run(worker.run, launch.stop)

@@ -8,8 +8,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simt.observe.caches import CacheSizes
 
 PER_CLASS = 4               # blocks counted of each class under "auto"
+WATCHED = 2                 # and the last
+FEW_BLOCKS = 8
 SMALL_GRID = 64             # blocks: up to here "auto" counts them all
 
 
@@ -18,10 +24,14 @@ class Sampling:
     """sample: "all", "auto", or a number N for about one block in N.
 
     execute: "all", or "sampled" for the counted blocks only.
+    caches: sizes of the caches to simulate; then one worker thread runs the launch
+    checks: names of checkers that look at every block that runs: "race", "init", "sync" (simt/observe/__init__.py)
     """
 
     sample: str | int = "auto"
     execute: str = "all"
+    checks: tuple[str, ...] = ()
+    caches: CacheSizes | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,6 +45,8 @@ class BlockClass:
 def classes(grid: tuple[int, int, int], sampling: Sampling) -> list[BlockClass]:
     """The classes of a grid with the blocks to count in each. One class with every block where all are counted."""
     total = math.prod(grid)
+    if sampling.sample == "none":
+        return []
     if sampling.sample == "all" or (sampling.sample == "auto" and total <= SMALL_GRID):
         return [BlockClass(total, tuple(range(total)))]
     found = []
@@ -44,6 +56,17 @@ def classes(grid: tuple[int, int, int], sampling: Sampling) -> list[BlockClass]:
         count = min(size, PER_CLASS if sampling.sample == "auto" else max(-(-size // int(sampling.sample)), 1))
         found.append(BlockClass(size, tuple(linear(pick, spans, grid) for pick in spread(size, count))))
     return found
+
+
+def watch_stride(total: int, sample: str | int) -> int:
+    """The shared memory of each so manieth block, and of the last, is checked for races: all of a small grid, three or four
+    blocks of a large one, unless ``sample`` is "all"."""
+    if total <= FEW_BLOCKS or sample == "all":
+        return 1
+    stride = -(-total // WATCHED)
+    while math.gcd(stride, total) != 1:
+        stride += 1
+    return stride
 
 
 def spread(size: int, count: int) -> list[int]:

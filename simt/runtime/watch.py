@@ -1,4 +1,8 @@
-"""What the waiting thread does while a kernel runs: say how far it is, and stop it when the watchdog's time is over."""
+"""What the waiting thread does while a kernel runs: say how far it is, and stop it when the watchdog's time is over.
+
+Without SIMT_WATCHDOG_S nothing is ever stopped: a long kernel may be an honest one. On a terminal its progress is one line that
+is written over; elsewhere (a notebook, a log) it is a line per minute, which SIMT_QUIET=1 silences.
+"""
 from __future__ import annotations
 
 import os
@@ -7,6 +11,7 @@ import time
 
 PROGRESS_AFTER_S = 5.0
 PROGRESS_EVERY_S = 1.0
+LINE_EVERY_S = 60.0         # where standard error is no terminal
 TIMEOUT = 702               # CUDA_ERROR_LAUNCH_TIMEOUT
 
 
@@ -32,6 +37,7 @@ class Watch:
         self.began = time.monotonic()
         self.limit = limit_s()
         self.shown = 0.0
+        self.on_terminal = sys.stderr.isatty()
         self.timed_out = False
 
     def tick(self) -> bool:
@@ -39,15 +45,23 @@ class Watch:
         if self.limit is not None and spent > self.limit:
             self.timed_out = True
             return False
-        if spent > PROGRESS_AFTER_S and spent - self.shown > PROGRESS_EVERY_S and sys.stderr.isatty():
+        after, every = (PROGRESS_AFTER_S, PROGRESS_EVERY_S) if self.on_terminal else (LINE_EVERY_S, LINE_EVERY_S)
+        if spent > after and spent - self.shown > every:
             self.shown = spent
-            total = sum(launch.block_count for launch in self.launches)
-            begun = sum(min(int(launch.next_block[0]), launch.block_count) for launch in self.launches)
-            sys.stderr.write(f"\rsimt: kernel {self.name}: {begun} of {total} blocks begun, {spent:.0f} s (Ctrl-C stops it) ")
-            sys.stderr.flush()
+            self.show(spent)
         return True
 
+    def show(self, spent: float) -> None:
+        total = sum(launch.block_count for launch in self.launches)
+        begun = sum(min(int(launch.next_block[0]), launch.block_count) for launch in self.launches)
+        text = f"simt: kernel {self.name}: {begun} of {total} blocks begun, {spent:.0f} s"
+        if self.on_terminal:
+            sys.stderr.write(f"\r{text} (Ctrl-C stops it) ")
+        elif not os.environ.get("SIMT_QUIET"):
+            sys.stderr.write(f"{text} (with SIMT_WATCHDOG_S=60 it would stop after a minute and name the line)\n")
+        sys.stderr.flush()
+
     def end(self) -> None:
-        if self.shown:
+        if self.shown and self.on_terminal:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()

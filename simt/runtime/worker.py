@@ -18,7 +18,7 @@ SECTOR_SLOTS = 1 << 19
 LINE_BYTES = 128
 POISON = 0x7FBADBAD             # fresh shared and local memory: a NaN as float32, 2142952365 as int32
 CLEARED = [INDEX[name] for name in FIELDS if name.startswith(("fault_", "arrived_", "result_"))
-           or name in ("spin_site", "sectors_crowded")]
+           or name in ("spin_site", "sectors_crowded", "phase")]
 
 
 class Worker:
@@ -29,19 +29,20 @@ class Worker:
 
     def __init__(self, machine: Machine, shared_bytes: int, blocks: int = 1):
         self.machine, self.shared_bytes, self.blocks = machine, shared_bytes, blocks
-        warps = -(-machine.kernel.threads // WARP)
+        warps = -(-machine.threads // WARP)
         self.context = aligned(len(FIELDS), np.int64)
+        self.context_address = self.context.ctypes.data
         places = machine.layout
         shared_align, local_align = (max(align, LINE_BYTES) for align in (places.shared_align, places.local_align))
         self.shared_stride = rounded_up(max(shared_bytes, 1), shared_align)
         local_stride = rounded_up(max(machine.layout.local_bytes * WARP * warps, 1), local_align)
-        state_stride = max(machine.state_bytes * warps, 64)
+        state_stride = max(machine.needs.state_bytes * warps, 64)
         self.states = aligned(state_stride * blocks, np.uint8)
         self.status = aligned(blocks, np.int32)
         self.shared = aligned((self.shared_stride * blocks + LINE_BYTES) // 4, np.uint32, shared_align)
         self.local = aligned((local_stride * blocks + LINE_BYTES) // 4, np.uint32, local_align)
-        self.counters = aligned(max(machine.counters, 1), np.int64)
-        self.checks = aligned(max(2 * len(machine.groups), 2), np.int64)
+        self.counters = aligned(max(machine.needs.counters, 1), np.int64)
+        self.checks = aligned(max(2 * len(machine.needs.bounds), 2), np.int64)
         self.sectors = np.zeros(2 * SECTOR_SLOTS if machine.observers else 2, np.int64)
         self.table_version: int | None = None
         self.prepare_fixed_checks()
@@ -51,16 +52,17 @@ class Worker:
             local_stride=local_stride, local_bytes=machine.layout.local_bytes, states=self.states.ctypes.data,
             state_stride=state_stride, status=self.status.ctypes.data, counters=self.counters.ctypes.data,
             checks=self.checks.ctypes.data, sector_set=self.sectors.ctypes.data, sector_capacity=SECTOR_SLOTS,
+            watch_stride=1,
         )
 
     def prepare_fixed_checks(self) -> None:
         """Bounds of shared and local accesses are known; those of global ones are learnt at the first access."""
         sizes = {"shared": self.shared_bytes, "local": self.machine.layout.local_bytes}
-        self.global_groups = [group.index for group in self.machine.groups if group.space not in sizes]
-        for group in self.machine.groups:
+        self.global_groups = [index for index, group in enumerate(self.machine.needs.bounds) if group.space not in sizes]
+        for index, group in enumerate(self.machine.needs.bounds):
             room = sizes.get(group.space, -1) - group.extent
-            self.checks[2 * group.index] = -group.low if room >= 0 else NEVER
-            self.checks[2 * group.index + 1] = max(room, 0) // group.size
+            self.checks[2 * index] = -group.low if room >= 0 else NEVER
+            self.checks[2 * index + 1] = max(room, 0) // group.size
 
     def set(self, **fields: int) -> None:
         for name, value in fields.items():
@@ -79,6 +81,8 @@ class Worker:
         if self.machine.observers:
             self.counters[:] = 0
             self.sectors[:] = 0
+            self.touched = np.zeros((len(starts) + 1, 2), np.uint8)
+            self.set(touched=self.touched.ctypes.data, sample_block=launch.sample_block)
         self.launch = launch
         self.set(
             stop=launch.stop.ctypes.data, next_block=launch.next_block.ctypes.data, block_count=launch.block_count,
@@ -91,7 +95,7 @@ class Worker:
     def run(self) -> None:
         """Run blocks until none is left or the launch stops; native code, without the interpreter lock."""
         run = self.machine.run_grid if self.launch.cooperative else self.machine.run
-        run(self.context.ctypes.data)
+        run(self.context_address)
 
     def field(self, name: str) -> int:
         return int(self.context[INDEX[name]])

@@ -24,12 +24,20 @@ def outcome(program: Program, counted: bool) -> tuple[str, str]:
 def work(pipe: Connection, threads: int | None, counted: int) -> None:
     """A child process: receives programs, sends outcomes. ``counted``: every how many programs runs with counters as well."""
     worker_threads(threads)
-    while (program := pipe.recv()) is not None:
+    while (program := received(pipe)) is not None:
         kind, details = outcome(program, False)
         if not kind and counted and program.seed % counted == 0:
             kind, details = outcome(program, True)
             details = "with counters: " + details if kind else ""
         pipe.send((kind, details))
+
+
+def received(pipe: Connection) -> Program | None:
+    """The next program; None when there are no more, or nobody who would send one."""
+    try:
+        return pipe.recv()
+    except EOFError:
+        return None
 
 
 class Child:

@@ -8,6 +8,7 @@ floats   f0 and d0 hold small whole numbers, so fused and separate multiply-adds
          products, which are never added to anything
 t0       is only ever assigned what running lanes agree on: lanes differ by where they went, or by when they left a loop
 memory   threads write their own elements, or atomically; a shared array is read only between two barriers
+locks    in every LOCKS-th program each thread may take a lock, all lanes of a warp the same one, and add to what it protects
 """
 from __future__ import annotations
 
@@ -22,12 +23,13 @@ SHAPES = ((100, 1, 1), (5, 7, 1), (16, 16, 1), (8, 4, 3), (32, 1, 1), (64, 1, 1)
 GRIDS = ((2, 1), (3, 1), (1, 2), (2, 2))
 BUDGET = 220                # statements that a thread may execute in one statement of the top level, roughly
 DEEPEST = 4
+LOCKS = 5
 
 
 def generate(seed: int, size: int = 24) -> Program:
     """``size``: roughly how many statements, without the first and last ones that every program has."""
     rng = random.Random(seed)
-    body = Generator(rng, size).program()
+    body = Generator(rng, size, locks=seed % LOCKS == 0).program()
     return Program(seed, body, rng.choice(SHAPES), rng.choice(GRIDS), rng.choice((0, 1, 5, 6, 37, -3, 1 << 40)),
                    rng.choice((0, 2, 7, -1, 1000003)))
 
@@ -51,9 +53,9 @@ class Place:
 class Generator(Expressions):
     """``left``: how many more statements there may be."""
 
-    def __init__(self, rng: random.Random, size: int):
+    def __init__(self, rng: random.Random, size: int, locks: bool = False):
         super().__init__(rng)
-        self.left = size
+        self.left, self.locks = size, locks
 
     def program(self) -> list[Line | Nest]:
         place = Place(BLOCK, BUDGET)
@@ -91,7 +93,7 @@ class Generator(Expressions):
         return [self.statement(place) for _ in range(self.rng.randrange(1, most + 1))]
 
     def statement(self, place: Place) -> Line | Nest:
-        options = [(4.0, self.assign), (0.7, self.own_element), (0.5, self.atomic)]
+        options = [(4.0, self.assign), (0.7, self.own_element), (0.5, self.atomic), *[(1.5, self.locked)] * self.locks]
         if place.depth < DEEPEST and self.left > 0:
             options += [(3.0, self.branch), (2.5, self.repeat), (0.4, self.ladder)]
             options += [(0.4, self.finish)] if place.loop is None else [(3.0, self.leave), (0.6, self.finish)]
@@ -174,6 +176,14 @@ class Generator(Expressions):
                                        ("or_", "ho")))
         return Line((f"cuda.atomic.{name}({array}, {index} & 15, {value})",))
 
+    def locked(self, place: Place) -> Line:
+        """Take the lock, read, add and write, and give it back."""
+        index, value = self.integer(LANE, 1).text, self.integer(LANE, 1).text
+        found, kept = self.fresh("v"), self.rng.choice(("0", f"cuda.atomic.cas(lk, 1, {self.rng.choice((5, 6))}, 0)"))
+        return Line((f"{found} = i32({value})", "while cuda.atomic.cas(lk, 0, 0, 1) != 0:", "    pass", "cuda.threadfence()",
+                     f"hl[{index} & 15] = i32(hl[{index} & 15] + {found} + {kept})", "cuda.threadfence()",
+                     "cuda.atomic.exch(lk, 0, 0)"))
+
     # -- control flow
 
     def divergence(self, place: Place) -> int:
@@ -224,10 +234,10 @@ class Generator(Expressions):
 
     def counted_loop(self, name: str, trips: str, most: int, inner: Place) -> Nest:
         spans = (trips, trips, f"{trips}, 0, -1", f"1, {trips}, 2")
-        return Nest([(f"for {name} in range({self.rng.choice(spans)}):", self.body_of(inner))])
+        return Nest([(f"for {name} in range({self.rng.choice(spans)}):", [*self.body_of(inner), *self.rest_for_some(inner)])])
 
     def while_loop(self, name: str, trips: str, most: int, inner: Place) -> Nest:
-        body = [Line((f"{name} += 1",)), *self.body_of(inner)]
+        body = [Line((f"{name} += 1",)), *self.body_of(inner), *self.rest_for_some(inner)]
         self.counters.append(name)
         if self.chance(0.4):                    # the limit is looked at anew every time
             return Nest([(f"while {name} < {trips}:", body)], (f"{name} = 0",))
@@ -240,7 +250,14 @@ class Generator(Expressions):
         leave = Line((f"if {name} >= {most} or {self.condition(inner.level)[0]}:", "    break"))
         body.insert(self.rng.randrange(len(body) + 1), leave)
         count = Line((f"{name} += 1", f"if {name} > {most}:", "    break"))
-        return Nest([("while True:", [count, *body])], (f"{name} = 0",))
+        return Nest([("while True:", [count, *body, *self.rest_for_some(inner)])], (f"{name} = 0",))
+
+    def rest_for_some(self, place: Place) -> list[Line | Nest]:
+        """In a loop that warps go round together, single lanes may skip the rest of a round."""
+        if place.level == LANE or self.left <= 0 or self.chance(0.6):
+            return []
+        rest = dataclasses.replace(place, level=LANE)
+        return [Nest([(f"if {self.condition(LANE)[0]}:", [self.assign(rest), Line(("continue",))])]), *self.body_of(rest, 2)]
 
     def leave(self, place: Place) -> Line | Nest:
         if place.level > place.loop:

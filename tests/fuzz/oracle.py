@@ -47,6 +47,13 @@ def updater(combine: Callable) -> Callable:
     return update
 
 
+def compare_and_swap(array, index: int, expected: int, value: int) -> int:
+    old = array[index]
+    if old == expected:
+        array[index] = value
+    return old
+
+
 def bit_reversed(value: int) -> int:
     return int(f"{value & FULL:032b}"[::-1], 2)
 
@@ -54,11 +61,12 @@ def bit_reversed(value: int) -> int:
 ATOMICS = {
     "add": updater(lambda x, y: i32(x + y) if isinstance(x, int) else x + y), "sub": updater(lambda x, y: i32(x - y)),
     "max": updater(max), "min": updater(min), "and_": updater(lambda x, y: x & y), "or_": updater(lambda x, y: x | y),
-    "xor": updater(lambda x, y: x ^ y), "exch": updater(lambda x, y: y),
+    "xor": updater(lambda x, y: x ^ y), "exch": updater(lambda x, y: y), "cas": compare_and_swap,
 }
 CUDA = SimpleNamespace(
     atomic=SimpleNamespace(**ATOMICS), popc=lambda value: (value & FULL).bit_count(), brev=bit_reversed,
     clz=lambda value: WARP - (value & FULL).bit_length(), selp=lambda condition, x, y: x if condition else y,
+    threadfence=lambda: None,
 )
 NAMES = {"i32": i32, "i64": i64, "u32": u32, "u64": u64, "f32": f32, "f64": float, "cuda": CUDA, "FULL": FULL, "math": math}
 

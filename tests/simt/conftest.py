@@ -10,7 +10,8 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from simt.runtime.launcher import Counted, Launcher
+from simt.runtime.counting import Counted
+from simt.runtime.launcher import Launcher
 from simt.runtime.memory import Memory
 from simt.runtime.program import Program
 from simt.runtime.sampling import Sampling

@@ -1,4 +1,4 @@
-"""Runs modules of the suite in child processes: a crash or an endless test costs that test alone."""
+"""Runs tests of the suite in child processes: a crash or an endless test costs that test alone."""
 from __future__ import annotations
 
 import concurrent.futures
@@ -46,8 +46,14 @@ def modules(folders: tuple[str, ...] = FOLDERS) -> list[str]:
     return [f"{folder}/{path.name}" for folder in folders for path in sorted((suite_folder() / folder).glob("test_*.py"))]
 
 
+def address(name: str) -> str:
+    """"cudapy/test_array.py::TestCudaArray" -> the same for ``pytest --pyargs``."""
+    module, separator, inside = name.partition("::")
+    return f"{PACKAGE}.{module.removesuffix('.py').replace('/', '.')}{separator}{inside}"
+
+
 def run(names: list[str], jobs: int, on_result=lambda result: None) -> dict[str, Result]:
-    """Run modules, some per child process, ``jobs`` children at a time."""
+    """Run modules, classes or tests, some per child process, ``jobs`` children at a time."""
     shards = [names[start:start + MODULES_PER_CHILD] for start in range(0, len(names), MODULES_PER_CHILD)]
     found: dict[str, Result] = {}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
@@ -57,17 +63,20 @@ def run(names: list[str], jobs: int, on_result=lambda result: None) -> dict[str,
 
 
 def run_shard(names: list[str], on_result=lambda result: None) -> dict[str, Result]:
-    """Run modules in one child; after a crash or a timeout, the rest in another."""
+    """Run modules, classes or tests in one child; after a crash or a timeout, the rest in another."""
     found = {test: Result(test, "skipped", "not run: it fills the computer's memory", 0.0) for test in NOT_RUN
              if test.partition("::")[0] in names}
+    for result in found.values():
+        on_result(result)
     with tempfile.TemporaryDirectory(prefix="upstream-") as folder:
         while True:
             child = Child(names, sorted(found), Path(folder))
-            lost = None
+            lost, stuck = None, False
             for result in child.results():
+                stuck = result.test in found        # a child that ended before its first test: the next one would too
                 found[result.test] = lost = result
                 on_result(result)
-            if lost is None or lost.outcome not in ("crashed", "timeout"):
+            if stuck or lost is None or lost.outcome not in ("crashed", "timeout"):
                 return found
 
 
@@ -85,7 +94,7 @@ class Child:
         }
         command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.upstream.plugin", "-p", "no:cacheprovider",
                    "-p", "no:randomly", "-o", "consider_namespace_packages=true", f"--rootdir={folder}", "--pyargs",
-                   *(f"{PACKAGE}.{name.removesuffix('.py').replace('/', '.')}" for name in names)]
+                   *map(address, names)]
         self.process = subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, start_new_session=True,
                                         stdout=self.output.open("w"), stderr=subprocess.STDOUT)
 

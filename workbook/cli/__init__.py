@@ -13,10 +13,11 @@ try:
     from kernels.ladder import UnknownName
     from workbook.cli.climb import climb
     from workbook.cli.list import list_
+    from workbook.cli.profile import profile
     from workbook.cli.show import show
     from workbook.cli.test import test
 
-    COMMANDS, BROKEN = (climb, show, list_, test, doctor), None
+    COMMANDS, BROKEN = (climb, show, list_, profile, test, doctor), None
 except Exception as error:  # a damaged package, or an unrelated one named kernels: doctor starts and says so
     UnknownName, COMMANDS, BROKEN = LookupError, (doctor,), error
 

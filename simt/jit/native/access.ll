@@ -1,7 +1,8 @@
 ; i32 simt_access(context, checks, site, mask, warp, addresses, exchange): 0, or 1 after a fault.
 ; Looks at the address of each lane in the mask (in the site's own state space), then moves its bytes between memory and
 ; the exchange buffer, laid out [element][lane]. Remembers the last allocation hit in the site's check group, from its first
-; multiple of the access's size on: the quick check measures alignment from there.
+; multiple of the access's size on: the quick check measures alignment from there. The sign bit of an end says that the range
+; is read-only: a store there faults, and a group that stores anywhere never remembers it.
 ; Lines that begin with @ are macros of simt/jit/support.py. 700 and 716 are CUDA_ERROR_ILLEGAL_ADDRESS and _MISALIGNED_.
 define i32 @simt_access(ptr %context, ptr %checks, ptr %site, i32 %mask, i32 %warp, ptr %addresses, ptr %exchange) {
 entry:
@@ -17,6 +18,9 @@ entry:
   %odd = sub i64 %size, 1
   %storing = icmp eq i64 %site.action, 1
   %moving = icmp ne i64 %site.action, 2
+  %writing = icmp ne i64 %site.action, 0
+  %asks = icmp ult i64 %site.action, 3
+  %altering = and i1 %writing, %asks
   %warp64 = zext i32 %warp to i64
   %first_lane = shl i64 %warp64, 5
   br label %lanes
@@ -86,9 +90,17 @@ inside:
   %hit.start.at = getelementptr i64, ptr %starts, i64 %hit
   %hit.start = load i64, ptr %hit.start.at
   %hit.end.at = getelementptr i64, ptr %ends, i64 %hit
-  %hit.end = load i64, ptr %hit.end.at
+  %hit.word = load i64, ptr %hit.end.at
+  %hit.end = and i64 %hit.word, 9223372036854775807
+  %kept_safe = icmp slt i64 %hit.word, 0
+  %spoilt = and i1 %kept_safe, %altering
   %fits = icmp ult i64 %last, %hit.end
-  br i1 %fits, label %legal, label %windows
+  br i1 %fits, label %inside.all, label %windows
+inside.all:
+  %unlearnt = and i1 %kept_safe, %writing
+  %hit.low = select i1 %unlearnt, i64 %low, i64 %hit.start
+  %hit.high = select i1 %unlearnt, i64 %high, i64 %hit.end
+  br i1 %spoilt, label %bad_address, label %legal
 windows:
   %generic = icmp eq i64 %site.space, 3
   br i1 %generic, label %shared_window, label %bad_address
@@ -110,9 +122,9 @@ local_window:
   %own.ok = and i1 %own.room, %own.in
   br i1 %own.ok, label %legal, label %bad_address
 legal:
-  %host = phi i64 [ %shared.host, %shared ], [ %local.host, %local ], [ %address, %table ], [ %address, %inside ], [ %address, %shared_window ], [ %address, %local_window ]
-  %low.next = phi i64 [ %low, %shared ], [ %low, %local ], [ %low, %table ], [ %hit.start, %inside ], [ %low, %shared_window ], [ %low, %local_window ]
-  %high.next = phi i64 [ %high, %shared ], [ %high, %local ], [ %high, %table ], [ %hit.end, %inside ], [ %high, %shared_window ], [ %high, %local_window ]
+  %host = phi i64 [ %shared.host, %shared ], [ %local.host, %local ], [ %address, %table ], [ %address, %inside.all ], [ %address, %shared_window ], [ %address, %local_window ]
+  %low.next = phi i64 [ %low, %shared ], [ %low, %local ], [ %low, %table ], [ %hit.low, %inside.all ], [ %low, %shared_window ], [ %low, %local_window ]
+  %high.next = phi i64 [ %high, %shared ], [ %high, %local ], [ %high, %table ], [ %hit.high, %inside.all ], [ %high, %shared_window ], [ %high, %local_window ]
   br i1 %moving, label %elements, label %next_lane
 elements:
   br label %element

@@ -201,3 +201,68 @@ done:
   ret void
 }
 declare i32 @llvm.ctpop.i32(i32)
+
+; Requests, lanes, distinct addresses, and lanes on the address that most lanes want.
+define void @simt_count_atomic(ptr %slots, ptr %addresses, i32 %mask) {
+entry:
+  %some = icmp ne i32 %mask, 0
+  br i1 %some, label %count, label %end
+count:
+  %lanes32 = call i32 @llvm.ctpop.i32(i32 %mask)
+  %lanes = zext i32 %lanes32 to i64
+  br label %group
+group:
+  %rest = phi i32 [ %mask, %count ], [ %rest.next, %group.end ]
+  %distinct = phi i64 [ 0, %count ], [ %distinct.next, %group.end ]
+  %most = phi i32 [ 0, %count ], [ %most.next, %group.end ]
+  %left = icmp ne i32 %rest, 0
+  br i1 %left, label %first, label %store
+first:
+  %number = call i32 @llvm.cttz.i32(i32 %rest, i1 true)
+  %at = getelementptr i64, ptr %addresses, i32 %number
+  %address = load i64, ptr %at
+  br label %lane
+lane:
+  %look = phi i32 [ %rest, %first ], [ %look.next, %lane.end ]
+  %same = phi i32 [ 0, %first ], [ %same.next, %lane.end ]
+  %k = call i32 @llvm.cttz.i32(i32 %look, i1 true)
+  %less = sub i32 %look, 1
+  %look.next = and i32 %look, %less
+  %other.at = getelementptr i64, ptr %addresses, i32 %k
+  %other = load i64, ptr %other.at
+  %equal = icmp eq i64 %other, %address
+  %bit = shl i32 1, %k
+  %joined = or i32 %same, %bit
+  %same.next = select i1 %equal, i32 %joined, i32 %same
+  br label %lane.end
+lane.end:
+  %more = icmp ne i32 %look.next, 0
+  br i1 %more, label %lane, label %group.end
+group.end:
+  %size = call i32 @llvm.ctpop.i32(i32 %same.next)
+  %most.next = call i32 @llvm.umax.i32(i32 %most, i32 %size)
+  %others = xor i32 %same.next, -1
+  %rest.next = and i32 %rest, %others
+  %distinct.next = add i64 %distinct, 1
+  br label %group
+store:
+  %most64 = zext i32 %most to i64
+  %requests.old = load i64, ptr %slots
+  %requests.new = add i64 %requests.old, 1
+  store i64 %requests.new, ptr %slots
+  %lanes.at = getelementptr i64, ptr %slots, i64 1
+  %lanes.old = load i64, ptr %lanes.at
+  %lanes.new = add i64 %lanes.old, %lanes
+  store i64 %lanes.new, ptr %lanes.at
+  %distinct.at = getelementptr i64, ptr %slots, i64 2
+  %distinct.old = load i64, ptr %distinct.at
+  %distinct.new = add i64 %distinct.old, %distinct
+  store i64 %distinct.new, ptr %distinct.at
+  %most.at = getelementptr i64, ptr %slots, i64 3
+  %most.old = load i64, ptr %most.at
+  %most.new = add i64 %most.old, %most64
+  store i64 %most.new, ptr %most.at
+  br label %end
+end:
+  ret void
+}

@@ -57,6 +57,7 @@ full:
   @put sectors_crowded 1
   br label %new
 new:
+  call void @simt_touch(ptr %context, i64 %address, i64 %kind)
   %more = add i32 %count, 1
   br label %next
 next:
@@ -64,4 +65,40 @@ next:
   br label %lanes
 done:
   ret i32 %count
+}
+
+; void simt_touch(context, address, kind): mark the allocation that holds the address, in its byte for this kind of access.
+define void @simt_touch(ptr %context, i64 %address, i64 %kind) {
+entry:
+  @load %touched touched ptr
+  @load %starts table_starts ptr
+  @load %count table_count i64
+  br label %search
+search:
+  %low = phi i64 [ 0, %entry ], [ %low.next, %look ]
+  %high = phi i64 [ %count, %entry ], [ %high.next, %look ]
+  %open = icmp ult i64 %low, %high
+  br i1 %open, label %look, label %found
+look:
+  %sum = add i64 %low, %high
+  %middle = lshr i64 %sum, 1
+  %start.at = getelementptr i64, ptr %starts, i64 %middle
+  %start = load i64, ptr %start.at
+  %below = icmp ule i64 %start, %address
+  %after = add i64 %middle, 1
+  %low.next = select i1 %below, i64 %after, i64 %low
+  %high.next = select i1 %below, i64 %high, i64 %middle
+  br label %search
+found:
+  %some = icmp ne i64 %low, 0
+  br i1 %some, label %mark, label %done
+mark:
+  %index = sub i64 %low, 1
+  %twice = shl i64 %index, 1
+  %place = or i64 %twice, %kind
+  %byte = getelementptr i8, ptr %touched, i64 %place
+  store i8 1, ptr %byte
+  br label %done
+done:
+  ret void
 }

@@ -206,7 +206,8 @@ def test_occupancy_follows_registers_shared_memory_and_threads(increment, cells)
 
 
 def test_more_dynamic_shared_memory_can_be_allowed(increment, cells):
-    kernel = next(iter(increment.overloads.values()))._codelibrary.get_cufunc().kernel
+    compiled = next(one for types, one in increment.overloads.items() if types[0].layout == "C")
+    kernel = compiled._codelibrary.get_cufunc().kernel
     allow = cuda_driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     most = simt.device().shared_bytes_per_block_optin - 256
     assert cuda_driver.cuKernelSetAttribute(allow, most + 1, int(kernel.handle), 0)[0] != 0

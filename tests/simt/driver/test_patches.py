@@ -4,9 +4,12 @@ from __future__ import annotations
 import ctypes
 import sys
 import types
+import warnings
 
+import numpy as np
 import pytest
 from numba import cuda
+from numba.cuda.core import errors
 from numba.cuda.cudadrv.driver import LinkerError
 
 from simt.driver import image, imports, patches
@@ -36,6 +39,42 @@ def test_asking_for_ptx_by_hand_gives_what_numba_gives():
 
     ptx, _ = cuda.compile_ptx(increment, "void(float32[::1])")
     assert ".loc" not in ptx
+
+
+def test_what_numba_cannot_describe_to_a_debugger_runs_without_lines():
+    @cuda.jit
+    def lengths(target, nested):
+        target[0] = len(nested)
+        target[1] = len(nested[0])
+
+    target = np.ones(2, np.int64)
+    lengths[1, 1](target, ((), (), ()))
+    assert target.tolist() == [3, 0]
+    assert ".loc" not in next(iter(lengths.inspect_asm().values()))
+
+
+@pytest.mark.parametrize(("asked", "told"), [(False, []), (True, [errors.NumbaDebugInfoWarning])])
+def test_only_who_asks_for_lines_is_told_of_a_function_without_source(asked, told):
+    made = {}
+    exec("def fill(target):\n    target[0] = 1", made)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        cuda.jit("void(float32[::1])", lineinfo=asked)(made["fill"])
+    assert [warning.category for warning in caught] == told
+
+
+def test_an_error_that_numba_finds_in_a_kernel_is_not_looked_for_twice():
+    compilations = []
+
+    def compile_cuda(**options):
+        compilations.append(options)
+        raise errors.TypingError("no such function")
+
+    dispatcher = types.SimpleNamespace(compile_cuda=compile_cuda, errors=errors)
+    patches._patch_lines(dispatcher)
+    with pytest.raises(errors.TypingError):
+        dispatcher.compile_cuda(debug=False)
+    assert compilations == [{"debug": False, "lineinfo": True}]
 
 
 def test_device_functions_have_lines_too():

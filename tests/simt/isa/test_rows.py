@@ -448,3 +448,8 @@ def test_a_row_without_edges_does_not_load():
 def test_an_unknown_opcode_is_unsupported_and_named_with_its_line():
     with pytest.raises(Unsupported, match=r"wmma\.mma\.sync.*PTX line 17, from step\.py:4.*simt/isa"):
         find("wmma.mma.sync", 17, "step.py:4")
+
+
+def test_what_is_no_opcode_is_unsupported_without_advice_to_add_a_row():
+    said = str(Unsupported("the special register %pm0", 17, "step.py:4"))
+    assert said == "the emulated device does not support the special register %pm0 (PTX line 17, from step.py:4)"

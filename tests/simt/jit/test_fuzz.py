@@ -1,8 +1,6 @@
 """Random kernels do on the emulated device what they do in plain Python; tests/fuzz says how.
 
 The programs here are always the same, so that a change is judged by the change alone; `python -m tests.fuzz` makes new ones.
-Known to differ: a warp's shuffle or vote in a loop that other lanes leave by `return`, where the compiler joined that return
-with the code after the loop. The device then reports lanes that do not arrive.
 """
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ def test_random_kernels_agree_with_plain_python(group):
     first = FIRST + group * PROGRAMS
     for number in range(first, first + PROGRAMS):
         made = case(number)
-        kind, details = problem(made, counted=number == first) if made else ("", "")
+        kind, details = problem(made, counted=number % 10 == 0) if made else ("", "")
         assert not kind, (f"{kind}: {details}\nto shrink it: python -m tests.fuzz --programs 1 --seed {number} --size {SIZE}\n"
                           f"{script(generate(number, SIZE))}")
 

@@ -1,9 +1,11 @@
 """Occupancy by hand, and against values that cuda_occupancy.h of CUDA 13 computed."""
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from simt.model import load, names, occupancy
+from tests.simt.model import occupancy_oracle
 
 
 def test_a_kernel_without_registers_or_shared_memory_is_limited_by_warps():
@@ -75,6 +77,42 @@ def test_values_of_cuda_occupancy_h(device, threads, registers, shared_bytes, ac
     found = occupancy(load(device), threads, registers, shared_bytes)
     assert found.blocks_per_sm == active
     assert (found.limits["registers"], found.limits["shared_mem"]) == (by_registers, by_shared)
+
+
+def test_every_case_of_the_committed_table_of_cuda_occupancy_h():
+    table = occupancy_oracle.table()
+    assert len(table) > 5000 and {name for name, *_ in table} == set(names())
+    wrong = {case: (blocks, occupancy(load(case[0]), *case[1:]).blocks_per_sm) for case, blocks in table.items()
+             if occupancy(load(case[0]), *case[1:]).blocks_per_sm != blocks}
+    assert wrong == {}
+
+
+needs_header = pytest.mark.skipif(bool(occupancy_oracle.why_not()), reason=occupancy_oracle.why_not())
+
+
+@needs_header
+def test_all_limits_of_random_launches_agree_with_the_header_itself(seed):
+    random = np.random.default_rng(seed)
+    cases = []
+    for name in names():
+        device = load(name)
+        for _ in range(500):
+            cases.append((device, int(random.integers(1, device.threads_per_block + 1)),
+                          int(random.integers(1, device.registers_per_thread + 1)),
+                          int(random.integers(0, device.shared_bytes_per_block_optin + 1))))
+    for (device, *launch), (active, *limits) in zip(cases, occupancy_oracle.ask(cases), strict=True):
+        found = occupancy(device, *launch)
+        assert found.blocks_per_sm == active, (device.name, *launch)
+        own = [occupancy_oracle.NONE if limit is None else limit for limit in found.limits.values()]
+        assert own == limits, (device.name, *launch)
+
+
+@needs_header
+def test_the_table_says_what_the_header_says_today():
+    cases = list(occupancy_oracle.grid())
+    answers = occupancy_oracle.ask(cases)
+    said = {(device.name, *launch): active for (device, *launch), (active, *_) in zip(cases, answers, strict=True)}
+    assert said == occupancy_oracle.table()
 
 
 @pytest.mark.parametrize("device", names())

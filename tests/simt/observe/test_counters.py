@@ -142,12 +142,13 @@ def test_each_atomic_is_one_request_however_many_lanes_share_its_cells(bench):
                   at(3 * number + 3, "@%p1 atom.global.add.u32 %r2, [%d2], %r5;"), at(999, "")]
     memory = np.zeros(32, np.uint32)
     counted = bench.kernel(".shared .align 4 .b8 tile[128];" + "\n".join(lines), 1).count(memory, block=(64, 1, 1))
-    wanted = (names.ATOMICS_GLOBAL, names.ATOMICS_SHARED, names.ATOMIC_LANES)
-    for number in range(3):
-        assert of_line(counted, 3 * number + 1, wanted) == (2, 0, 64)
-        assert of_line(counted, 3 * number + 2, wanted) == (0, 2, 64)
-        assert of_line(counted, 3 * number + 3, wanted) == (2, 0, 10)
-    assert tuple(counted.counters[name] for name in wanted) == (12, 6, 3 * (64 + 64 + 10))
+    wanted = (names.ATOMICS_GLOBAL, names.ATOMICS_SHARED, names.ATOMIC_LANES, names.ATOMIC_ADDRESSES, names.ATOMIC_PASSES)
+    for number, (distinct, five) in enumerate(((32, 5), (2, 2), (1, 1))):
+        crowd = 64 // distinct
+        assert of_line(counted, 3 * number + 1, wanted) == (2, 0, 64, 2 * distinct, crowd)
+        assert of_line(counted, 3 * number + 2, wanted) == (0, 2, 64, 2 * distinct, crowd)
+        assert of_line(counted, 3 * number + 3, wanted) == (2, 0, 10, 2 * five, 2 * -(-5 // five))
+    assert tuple(counted.counters[name] for name in wanted[:3]) == (12, 6, 3 * (64 + 64 + 10))
     assert memory.sum() == 3 * (64 + 10)
 
 
@@ -161,6 +162,7 @@ KINDS = (
     ("load_global", "ld.global.u32 %r4, [%a0];"), ("store_global", "st.global.u32 [%a0], %r4;"),
     ("load_shared", "ld.shared.u32 %r4, [tile];"), ("store_shared", "st.shared.u32 [tile], %r4;"),
     ("load_local", "ld.local.u32 %r4, [frame];"), ("store_local", "st.local.u32 [frame], %r4;"),
+    ("load_generic", "ld.u32 %r4, [%a0];"), ("store_generic", "st.u32 [%a0], %r4;"), ("warp", "bar.warp.sync -1;"),
     ("load_param", "ld.param.u64 %d5, [p0];"), ("load_param", "ld.const.u32 %r4, [table];"),
     ("atomic", "red.global.add.u32 [%a0], 1;"), ("warp", "shfl.sync.idx.b32 %r5, %r4, 0, 31, -1;"),
     ("warp", "activemask.b32 %r5;"), ("barrier", "bar.sync 0;"), ("other", "membar.gl;"),
@@ -197,9 +199,10 @@ def test_instructions_are_counted_by_class_with_their_lanes_and_flops(bench):
 def test_every_counter_in_the_list_is_counted(bench):
     """A name without a counter would show zero for ever."""
     text = one_of_each(1) + "mov.u32 %r9, %laneid; mul.wide.u32 %d9, %r9, 128; mov.u64 %d8, wide; add.u64 %d8, %d8, %d9; " \
-        "ld.shared.u32 %r8, [%d8]; st.shared.u32 [%d8], %r8; red.shared.add.u32 [%d8], 1; .shared .align 4 .b8 wide[4096];"
+        "ld.shared.u32 %r8, [%d8]; st.shared.u32 [%d8], %r8; red.shared.add.u32 [%d8], 1; "\
+        "setp.eq.u32 %p7, %r9, 3; @%p7 bra DONE; st.global.u32 [%a0], %r9; DONE: .shared .align 4 .b8 wide[4096];"
     counted = bench.kernel(text, 1, TABLE).count(np.zeros(4096, np.uint32))
-    every = {value for key, value in vars(names).items() if key.isupper() and isinstance(value, str)}
+    every = {value for key, value in vars(names).items() if key.isupper() and isinstance(value, str)} - {*names.SIMULATED}
     every |= {names.instructions(kind) for kind in names.KINDS}
     assert {name for name in every if not counted.counters.get(name)} == set()
     assert set(counted.counters) <= every
@@ -240,3 +243,89 @@ setp.ge.u32 %p1, %t, 20; @%p1 bra DONE; add.u64 %d3, %a1, %d1; st.global.u32 [%d
     assert (counted[names.BLOCK_SECTORS_LD], counted[names.BLOCK_SECTORS_ST]) == (5 * 4, 5 * 3)
     assert (counted[names.GLOBAL_SECTORS_LD], counted[names.GLOBAL_SECTORS_ST]) == (5 * 2 * 2 * 4, 5 * 2 * 3)
     assert (counted[names.FOOTPRINT_BYTES_LD], counted[names.FOOTPRINT_BYTES_ST]) == (2000, 1200)
+
+
+def test_generic_accesses_count_in_the_space_that_they_mean(bench):
+    """Even lanes mean a shared array, odd ones a global one; then all lanes their local array."""
+    text = """.local .align 4 .b8 mine[8]; mov.u32 %t, %laneid; mul.wide.u32 %d1, %t, 4;
+mov.u64 %d9, tile; cvta.shared.u64 %d9, %d9;
+add.u64 %d2, %d9, %d1; add.u64 %d3, %a0, %d1; and.b32 %r1, %t, 1; setp.eq.u32 %p1, %r1, 0; selp.b64 %d4, %d2, %d3, %p1;
+.loc 1 1 0
+st.u32 [%d4], %t;
+.loc 1 2 0
+ld.u32 %r2, [%d4];
+.loc 1 3 0
+atom.add.u32 %r3, [%d4], 1;
+mov.u64 %d5, mine; cvta.local.u64 %d5, %d5;
+.loc 1 4 0
+st.u32 [%d5], %t;
+.loc 1 5 0
+ld.u32 %r4, [%d5+4];
+.loc 1 6 0
+"""
+    memory = np.zeros(32, np.uint32)
+    counted = bench.kernel(text, 1, ".shared .align 4 .b8 tile[128];").count(memory)
+    assert of_line(counted, 1, STORE) == (1, 4, 1, 1, 64) and of_line(counted, 2, LOAD) == (1, 4, 1, 1, 64)
+    shared = (names.SHARED_REQUESTS_ST, names.SHARED_WAVEFRONTS_ST, names.SHARED_BYTES_REQUESTED_ST)
+    assert of_line(counted, 1, shared) == (1, 1, 64)
+    assert of_line(counted, 3, (names.ATOMICS_GLOBAL, names.ATOMICS_SHARED, names.ATOMIC_LANES)) == (1, 1, 32)
+    local = (names.LOCAL_REQUESTS_ST, names.LOCAL_REQUESTS_LD)
+    assert of_line(counted, 4, local) == (1, 0) and of_line(counted, 5, local) == (0, 1)
+    assert of_line(counted, 4, STORE) == of_line(counted, 5, LOAD) == (0,) * 5
+    assert [counted.counters[names.instructions(kind)] for kind in ("store_generic", "store_global")] == [2, 0]
+    assert memory.tolist() == [t + 1 if t % 2 else 0 for t in range(32)]
+
+
+def test_syncwarp_is_no_barrier_of_the_block(bench):
+    counted = bench.kernel("bar.warp.sync 0xFFFFFFFF; bar.sync 0; bar.warp.sync 0xFFFFFFFF;", 0).count(block=(64, 1, 1))
+    assert counted.counters[names.BARRIERS] == counted.counters[names.instructions("barrier")] == 2
+    assert counted.counters[names.instructions("warp")] == 4
+
+
+def test_a_branch_diverges_where_lanes_of_a_warp_go_both_ways(bench):
+    """Warps of 32, 32 and 6 lanes: 5 lanes of the first branch off, and none or all of the others."""
+    text = """mov.u32 %t, %tid.x; setp.lt.u32 %p1, %t, 5;
+.loc 1 1 0
+@%p1 bra FEW;
+st.global.u32 [%a0+4], %t;
+FEW: setp.lt.u32 %p2, %t, 32;
+.loc 1 2 0
+@%p2 bra WARP;
+st.global.u32 [%a0], %t;
+WARP: setp.lt.u32 %p3, %t, 1000;
+.loc 1 3 0
+@%p3 bra ALL;
+st.global.u32 [%a0+8], %t;
+ALL:
+"""
+    counted = bench.kernel(text, 1).count(np.zeros(3, np.uint32), block=(70, 1, 1), grid=(2, 1, 1))
+    assert [of_line(counted, line, (names.DIVERGENT_BRANCHES,)) for line in (1, 2, 3)] == [(2,), (0,), (0,)]
+
+
+def test_lanes_whose_guard_does_not_hold_are_active_and_do_not_execute(bench):
+    text = """mov.u32 %t, %laneid; setp.lt.u32 %p1, %t, 9;
+.loc 1 1 0
+@%p1 add.u32 %r1, %t, 1;
+.loc 1 2 0
+@!%p1 st.global.u32 [%a0], %t;
+.loc 1 3 0
+"""
+    counted = bench.kernel(text, 1).count(np.zeros(1, np.uint32))
+    wanted = (names.INSTRUCTIONS, names.ACTIVE_THREAD_INSTRUCTIONS, names.THREAD_INSTRUCTIONS)
+    assert of_line(counted, 1, wanted) == (1, 32, 9) and of_line(counted, 2, wanted) == (1, 32, 23)
+
+
+def test_the_addresses_of_one_warp_are_kept_for_each_access(bench):
+    text = """.shared .align 8 .b8 tile[512]; mov.u32 %t, %tid.x; mul.wide.u32 %d1, %t, 12; add.u64 %d2, %a0, %d1;
+.loc 1 5 0
+ld.global.u32 %r1, [%d2+4];
+mul.wide.u32 %d3, %t, 8; mov.u64 %d4, tile; add.u64 %d4, %d4, %d3; cvt.u64.u32 %d5, %r1; setp.lt.u32 %p1, %t, 3;
+.loc 1 6 0
+@%p1 st.shared.u64 [%d4], %d5;
+"""
+    counted = bench.kernel(text, 1).count(np.zeros(12 * 40, np.uint8), block=(40, 1, 1), grid=(3, 1, 1), threads=2)
+    load, store = counted.samples
+    assert (load.line, load.space, load.action, load.bytes, load.mask) == (5, "global", "load", 4, 0xFFFFFFFF)
+    assert [address - load.addresses[0] for address in load.addresses] == [12 * t for t in range(32)]
+    assert (store.line, store.space, store.action, store.bytes, store.mask) == (6, "shared", "store", 8, 0b111)
+    assert store.addresses[:3] == (0, 8, 16)

@@ -6,8 +6,8 @@ import pytest
 from numba import cuda, float32
 
 from simt.ptx import parse
-from simt.runtime.arguments import argument_names, arrays, source_line
-from simt.runtime.diagnose import kernel_name
+from simt.runtime.arguments import argument_name, argument_names, arrays, source_line
+from simt.runtime.names import kernel_name
 
 
 def described(array: np.ndarray) -> list[int]:
@@ -40,6 +40,13 @@ def test_arrays_are_found_between_numbers_with_shape_strides_and_name(name):
 def test_arrays_side_by_side_and_without_names_are_numbered():
     found = arrays([*described(ARRAYS["doubles"]), *described(CUBE), *described(ARRAYS["empty"])], ("x",))
     assert [a.name for a in found] == ["x", "argument 1", "argument 2"]
+
+
+def test_a_parameter_is_told_as_the_argument_that_it_is_a_part_of():
+    values, names = [7, *described(CUBE), 3, *described(ARRAYS["doubles"])], ("n", "x", "k", "y")
+    told = [argument_name(values, names, parameter) for parameter in range(len(values))]
+    assert told == ["n"] + ["x"] * 11 + ["k"] + ["y"] * 7
+    assert argument_name([5, 6], (), 1) == "argument 1"
 
 
 def test_numbers_alone_are_no_arrays():

@@ -137,9 +137,11 @@ def test_a_misaligned_access_tells_the_remainder(access):
 
 def test_an_index_of_two_axes_is_told_with_the_distance(access):
     fault = access(READ, lanes(4 * 7 * 9 + 8, 5), count=63, shape=(7, 9))
-    assert "x[7, 2], but x has shape (7, 9): 8 bytes past its end" in fault.note
+    assert "x[7, 2], but x has shape (7, 9): the last index of axis 0 is 6" in fault.note
+    assert "12 bytes past the end of the 252 bytes of x" in fault.note and "x[6, 11] would lie there too" in fault.note
     fault = access(READ, lanes(-4, 5), count=63, shape=(7, 9))
-    assert "x[-1, 8], but x has shape (7, 9): 4 bytes before its start" in fault.note
+    assert "x[-1, 8], but x has shape (7, 9): index -1 is before its start" in fault.note
+    assert "4 bytes before the start of the 252 bytes of x" in fault.note and "x[0, -1] would lie there too" in fault.note
 
 
 def test_freed_memory_is_told_from_memory_that_never_was(access, bench):
@@ -362,3 +364,51 @@ def test_ctrl_c_stops_a_kernel_within_a_second_and_the_next_launch_works(bench):
     assert time.monotonic() - pressed[0] < 1
     timer.join()
     kernel.launch([3, 3], grid=(100, 1, 1), threads=2)
+
+
+READ_ONLY = f"""mov.u32 %t, %laneid; mul.wide.u32 %d9, %t, 4; mov.u64 %d8, table; cvta.const.u64 %d7, %d8;
+setp.eq.u64 %p1, %a1, 0; selp.b64 %d6, %d7, %a0, %p1; add.u64 %d5, %d6, %d9; ld.u32 %r1, [%d5]; add.u32 %r1, %r1, 1;
+setp.ne.u64 %p2, %a2, {WRITE}; @%p2 bra ADD; {at(WRITE, "st.u32 [%d5], %r1;")}
+ADD: setp.ne.u64 %p2, %a2, {ADD}; @%p2 bra DONE; {at(ADD, "atom.add.u32 %r2, [%d5], 1;")}
+DONE: add.u64 %d5, %a3, %d9; st.global.u32 [%d5], %r1;"""
+
+
+def test_constant_memory_is_read_and_never_written(bench):
+    """By a store or an atomic that shares its address, and the check of it, with a load; the array beside it may be written."""
+    kernel = bench.kernel(READ_ONLY, 4, ".const .align 4 .b8 table[128];")
+    numbers = np.arange(32, dtype=np.uint32)
+    kernel.set("table", numbers)
+    array, out = bench.put(numbers), bench.put(numbers * 0)
+    for use_array in (1, 0, 1):
+        kernel.launch([array, use_array, READ, out])
+        for what, verb in ((WRITE, "write"), (ADD, "atomic update")):
+            if use_array:
+                kernel.launch([array, use_array, what, out])
+                continue
+            with pytest.raises(Fault) as caught:
+                kernel.launch([array, use_array, what, out])
+            assert (caught.value.code, caught.value.message) == (ILLEGAL, f"kernel kernel: {verb} to read-only memory")
+            assert "the address lies in 128 bytes of constant memory" in caught.value.note
+            assert f"kernel.py:{what}" in caught.value.note and "kernels only read it" in caught.value.note
+    table, size = kernel.program.globals["table"]
+    assert np.array_equal(np.ctypeslib.as_array((np.ctypeslib.ctypes.c_uint32 * 32).from_address(table)), numbers)
+    for address in (array, out):
+        bench.memory.free(address)
+
+
+def test_memory_registered_for_reading_is_not_written_and_its_neighbour_is(bench):
+    both = np.zeros(64, np.uint32)
+    kernel = bench.kernel(f"{at(WRITE, 'st.global.u32 [%a0], 7;')}", 1)
+    start = both.ctypes.data
+    bench.memory.register(start, 128, read_only=True)
+    bench.memory.register(start + 128, 128)
+    try:
+        kernel.launch([start + 128])
+        with pytest.raises(Fault) as caught:
+            kernel.launch([start + 124])
+        assert "to read-only memory" in caught.value.message and "registered for reading only" in caught.value.note
+        kernel.launch([start + 128])
+    finally:
+        bench.memory.unregister(start)
+        bench.memory.unregister(start + 128)
+    assert both.nonzero()[0].tolist() == [32]

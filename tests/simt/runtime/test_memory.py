@@ -2,16 +2,19 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import threading
 
 import numpy as np
 import pytest
 
 from simt.runtime import memory as module
+from simt.runtime.arena import host_rights
 from simt.runtime.memory import (
     POISON_BYTE,
     POISON_LIMIT_BYTES,
     QUARANTINE_LENGTH,
+    READ_ONLY_END,
     AllocationError,
     AlreadyRegistered,
     InvalidPointer,
@@ -212,3 +215,25 @@ def test_a_smaller_reserve_serves_where_address_space_is_limited(monkeypatch):
     memory.free(memory.alloc(100))
     assert asked[0] == 160 << 30 and asked[-1] <= 2 << 30
     memory.close()
+
+
+def test_the_table_marks_the_ends_of_what_kernels_only_read(memory):
+    constant, array = memory.alloc(64, "constant"), memory.alloc(64)
+    host = np.zeros(16, np.float32)
+    memory.register(host.ctypes.data, host.nbytes, read_only=True)
+    starts, ends, _ = memory.table()
+    marked = {int(start) for start, end in zip(starts, ends, strict=True) if end < 0}
+    assert marked == {constant, host.ctypes.data}
+    assert [memory.find(start).end for start in starts] == [int(end) & ~READ_ONLY_END for end in ends]
+    assert memory.find(constant).read_only and not memory.find(array).read_only
+
+
+def test_what_the_process_may_do_with_a_page_is_read_from_its_mappings():
+    page = mmap.PAGESIZE
+    pages = mmap.mmap(-1, 3 * page)
+    closed = mmap.mmap(-1, page, prot=mmap.PROT_READ)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+    shut = int(np.frombuffer(closed, np.uint8).ctypes.data)
+    assert host_rights(start, 3 * page) == host_rights(start + 5, 1) == "rw"
+    assert host_rights(shut, page) == "r"
+    assert host_rights(8, 8) == "" and host_rights(start, 1 << 46) == ""

@@ -1,0 +1,62 @@
+"""Finds reads of shared, local and fresh device memory that nobody has written (simt/observe/written.py)."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from simt.observe.checker import MAX_THREADS, Actor, Checker, Extent, Hazard
+
+ACTIONS = ("load", "store", "atomic")
+VERBS = ("read", "write", "atomic")
+SPACES = ("global", "shared", "local")
+
+
+class Initialisation(Checker):
+    NAME = "init"
+    FIELD = "init_state"
+    DECLARATIONS = (f"declare void @init_access(ptr, ptr, ptr, {', '.join(['i64'] * 7)})",)
+
+    @classmethod
+    def symbols(cls) -> dict[str, Callable]:
+        from simt.observe import written
+
+        return {"init_access": written.init_access}
+
+    @classmethod
+    def state(cls, extent: Extent) -> np.ndarray:
+        from simt.observe import written as w
+
+        shared_words, local_words = (max(-(-size // w.WORD_BYTES), 1) for size in (extent.shared_bytes, extent.local_bytes))
+        sizes = {w.SHARED_AT: shared_words, w.LOCAL_AT: local_words * extent.threads, w.RANGES_AT: w.RANGE * len(extent.fresh),
+                 w.FOUND_AT: w.MAX_FINDINGS * w.FINDING}
+        state = np.zeros(w.HEADER + sum(sizes.values()), np.int64)
+        place = w.HEADER
+        for name, size in sizes.items():
+            state[name] = place
+            place += size
+        state[[w.SELF, w.SHARED_WORDS, w.LOCAL_WORDS, w.RANGES]] = \
+            state.ctypes.data, shared_words, local_words, len(extent.fresh)
+        ranges = [number for start, marks in sorted(extent.fresh.items())
+                  for number in (start, start + len(marks), marks.ctypes.data)]
+        state[state[w.RANGES_AT]:state[w.RANGES_AT] + len(ranges)] = ranges
+        return state
+
+    def on_access(self, emitter, access, mask: str) -> None:
+        if access.space not in SPACES:
+            return
+        text, site = emitter.text, access.site
+        emitter.memory.spill_addresses(access)
+        lanes, warp = (text.define(f"zext i32 {number} to i64") for number in (mask, "%warp"))
+        numbers = (lanes, site.bytes, site.index, ACTIONS.index(site.action), SPACES.index(access.space), warp,
+                   emitter.context.load("block"))
+        text.emit("call void @init_access(ptr %field.init_state, ptr %field.init_state, ptr %addresses, "
+                  + ", ".join(f"i64 {number}" for number in numbers) + ")")
+
+    def hazards(self, state: np.ndarray, values: list[int]) -> Iterator[Hazard]:
+        from simt.observe import written as w
+
+        for k in range(int(state[w.FOUND])):
+            site, who, address, space, count = state[state[w.FOUND_AT] + k * w.FINDING:][:w.FINDING].tolist()
+            yield Hazard("init", "", (Actor(*divmod(who - 1, MAX_THREADS), site=site, action="read"),), count, SPACES[space],
+                         address)

@@ -1,0 +1,312 @@
+"""Which accesses of a launch are ordered, and which race: the native half of the race checker.
+
+A word of 4 bytes has a record: its last write, and up to two reads and two atomics of different threads since. A new access
+races with one of another thread if both touch a common byte, one of them writes, not both are atomic, and nothing orders
+them. These order two accesses:
+
+- a barrier of the block, or of the whole grid, between them;
+- within a warp, a ``syncwarp`` that both threads took part in;
+- a fence and an atomic after the first, then an atomic of the same word before the second: locks, and tickets by which the
+  last block knows that all others are done. Towards other blocks, one thread releases what its block did before a barrier.
+
+Shuffles, votes and ``volatile`` order nothing (PTX ISA, "Memory Consistency Model"). Compiled by Numba when first used.
+"""
+from __future__ import annotations
+
+from numba import cfunc, njit, types
+
+WORD_BYTES = 4
+ALL_BYTES = 0b1111
+MAX_THREADS = 1024
+WARP = 32
+LOAD, STORE, ATOMIC, ALIAS = 0, 1, 2, 3
+GLOBAL, SHARED = 0, 1
+
+# The header of the state, an array of int64: sizes and places of its parts, counted in elements. Behind it, for each access of
+# the kernel, 1 where it need not be looked at.
+(TIME, BLOCK, THREAD_COUNT, CLOCKS, KNOWN, THREADS, BLOCKS, BLOCK_COUNT, SHARED_AT, SHARED_WORDS, GLOBAL_AT, GLOBAL_SLOTS,
+ GLOBAL_USED, CROWDED, FOUND_AT, FOUND, HEADER) = range(17)
+
+# One record, of two cache lines: the word it belongs to; through which variable it was last written; accesses of two fields
+# each; what was written. A read that nothing disturbs looks at the first line only.
+KEY, VARIABLE, WRITE, READS, ATOMICS, VALUE, RECORD = 0, 1, 2, 4, 8, 12, 16
+# An access: thread, site and bytes in one number (0: none), and when.
+WHO_SHIFT, SITE_BITS, ACCESS = 20, 16, 2
+# When: how many grid barriers, barriers of the block, and steps of the thread had passed.
+PHASE_SHIFT, EPOCH_SHIFT = 44, 20
+NEIGHBOURS = 64             # words whose records lie together
+
+# What an agent (a thread towards its block, a block towards others) last released and acquired: the word, the time, and for a
+# release its thread and when. FENCED: it has fenced since its last release.
+RELEASED, RELEASED_AT, RELEASED_BY, RELEASED_WHEN, ACQUIRED, ACQUIRED_AT, FENCED, AGENT = range(8)
+
+# One finding: both actions (ALIAS first: no race, but a word that was written through another variable), sites and threads;
+# twice the address plus the space; how often; 1 if both wrote the same; and whether the threads are of one warp (0), one block
+# (1) or two blocks (2).
+FINDING = 10
+MAX_FINDINGS = 64
+
+pointer = types.CPointer(types.int64)
+byte_pointer = types.CPointer(types.uint8)
+
+
+@njit(cache=True)
+def known_at(p, thread, lane):
+    """Place of what a thread knows of the steps of a lane of its warp."""
+    return p[KNOWN] + thread * WARP + lane
+
+
+@njit(cache=True)
+def enter(p, block):
+    """A new block: its threads know nothing of each other."""
+    p[BLOCK] = block
+    for k in range(p[THREAD_COUNT]):
+        p[p[CLOCKS] + k] = 1
+    for k in range(p[THREAD_COUNT] * WARP):
+        p[p[KNOWN] + k] = 0
+    for k in range(p[THREAD_COUNT] * AGENT):
+        p[p[THREADS] + k] = 0
+
+
+@njit(cache=True)
+def handed_over(p, first, second, other, then):
+    """Whether one agent released, after the access of ``other`` at ``then``, what the second acquired later."""
+    word = p[first + RELEASED]
+    if word == 0 or word != p[second + ACQUIRED] or p[first + RELEASED_AT] >= p[second + ACQUIRED_AT]:
+        return False
+    released = p[first + RELEASED_WHEN]
+    return then >> EPOCH_SHIFT < released >> EPOCH_SHIFT or (other == p[first + RELEASED_BY] and then <= released)
+
+
+@njit(cache=True)
+def ordered(p, access, who, when):
+    """Whether the recorded access comes before whatever the thread ``who`` does at ``when``."""
+    other, then = p[access] >> WHO_SHIFT, p[access + 1]
+    if other == 0 or other == who or then >> PHASE_SHIFT != when >> PHASE_SHIFT:
+        return True
+    block, thread = (who - 1) // MAX_THREADS, (who - 1) % MAX_THREADS
+    its_block, its_thread = (other - 1) // MAX_THREADS, (other - 1) % MAX_THREADS
+    if block != its_block:
+        return handed_over(p, p[BLOCKS] + its_block % p[BLOCK_COUNT] * AGENT, p[BLOCKS] + block % p[BLOCK_COUNT] * AGENT,
+                           other, then)
+    if then >> EPOCH_SHIFT != when >> EPOCH_SHIFT:
+        return True
+    if thread // WARP == its_thread // WARP \
+            and p[known_at(p, thread, its_thread % WARP)] >= then & ((1 << EPOCH_SHIFT) - 1):
+        return True
+    return handed_over(p, p[THREADS] + its_thread * AGENT, p[THREADS] + thread * AGENT, other, then)
+
+
+@njit(cache=True)
+def report(p, access, its_action, what, action, memory, equal):
+    """Note a race once for each pair of places in the code and each distance of the threads, and count it."""
+    who, other = what >> WHO_SHIFT, p[access] >> WHO_SHIFT
+    site, its_site = what >> WORD_BYTES & ((1 << SITE_BITS) - 1), p[access] >> WORD_BYTES & ((1 << SITE_BITS) - 1)
+    apart = 2 if (who - 1) // MAX_THREADS != (other - 1) // MAX_THREADS else int((who - 1) // WARP != (other - 1) // WARP)
+    for k in range(p[FOUND]):
+        at = p[FOUND_AT] + k * FINDING
+        same_place = p[at] == its_action and p[at + 1] == action and p[at + 2] == its_site and p[at + 3] == site
+        if same_place and p[at + 9] == apart:
+            p[at + 7] += 1
+            p[at + 8] = min(p[at + 8], equal)
+            return
+    if p[FOUND] < MAX_FINDINGS:
+        at = p[FOUND_AT] + p[FOUND] * FINDING
+        p[at], p[at + 1], p[at + 2], p[at + 3] = its_action, action, its_site, site
+        p[at + 4], p[at + 5], p[at + 6], p[at + 7], p[at + 8], p[at + 9] = other, who, memory, 1, equal, apart
+        p[FOUND] += 1
+
+
+@njit(cache=True)
+def compare(p, access, its_action, what, when, action, memory, equal):
+    """Report the recorded access if it races with this one."""
+    if p[access] & what & ((1 << WORD_BYTES) - 1) and not ordered(p, access, what >> WHO_SHIFT, when):
+        report(p, access, its_action, what, action, memory, equal)
+
+
+@njit(cache=True)
+def put(p, access, what, when):
+    p[access], p[access + 1] = what, when
+
+
+@njit(cache=True)
+def remember(p, first, what, when):
+    """Keep a read or an atomic beside those that are still unordered; of several threads, one of another warp if possible."""
+    second, who = first + ACCESS, what >> WHO_SHIFT
+    if p[first] == 0 or ordered(p, first, who, when):
+        put(p, first, what, when)
+    elif ordered(p, second, who, when) or \
+            ((p[second] >> WHO_SHIFT) - 1) // WARP == ((p[first] >> WHO_SHIFT) - 1) // WARP != (who - 1) // WARP:
+        put(p, second, what, when)
+
+
+@njit(cache=True)
+def record_of(p, space, word, block):
+    """Place of the word's record; 0 where the table is full."""
+    if space == SHARED:
+        if word >= p[SHARED_WORDS]:         # out of bounds: the launch will fail
+            return 0
+        at = p[SHARED_AT] + word * RECORD
+        key = block + 1
+    else:
+        key = word + 1
+        mask = p[GLOBAL_SLOTS] - 1          # neighbours lie side by side: pages are touched in order
+        slot = (((word // NEIGHBOURS * 0x9E3779B97F4A7C15) >> 20) * NEIGHBOURS + word % NEIGHBOURS) & mask
+        at = p[GLOBAL_AT] + slot * RECORD
+        while p[at + KEY] != 0 and p[at + KEY] != key:
+            slot = (slot + NEIGHBOURS + 1) & mask
+            at = p[GLOBAL_AT] + slot * RECORD
+        if p[at + KEY] == 0:
+            if 4 * p[GLOBAL_USED] > 3 * p[GLOBAL_SLOTS]:
+                p[CROWDED] = 1
+                return 0
+            p[GLOBAL_USED] += 1
+    if p[at + KEY] != key:
+        for k in range(RECORD):
+            p[at + k] = 0
+        p[at + KEY] = key
+    return at
+
+
+@njit(cache=True)
+def touch(p, at, action, what, when, memory, value, variable):
+    """Compare an access with a word's record, then record it."""
+    if variable and p[at + VARIABLE] and variable != p[at + VARIABLE]:
+        report(p, at + WRITE, ALIAS, what, action, memory, 0)
+    if p[at + WRITE]:
+        compare(p, at + WRITE, STORE, what, when, action, memory, int(action == STORE and value == p[at + VALUE]))
+    if action != LOAD:
+        compare(p, at + READS, LOAD, what, when, action, memory, 0)
+        compare(p, at + READS + ACCESS, LOAD, what, when, action, memory, 0)
+    if action != ATOMIC and p[at + ATOMICS]:
+        compare(p, at + ATOMICS, ATOMIC, what, when, action, memory, 0)
+        compare(p, at + ATOMICS + ACCESS, ATOMIC, what, when, action, memory, 0)
+    if action == LOAD:
+        remember(p, at + READS, what, when)
+    elif action == ATOMIC:
+        remember(p, at + ATOMICS, what, when)
+    else:
+        put(p, at + WRITE, what, when)
+        p[at + VALUE], p[at + VARIABLE] = value, variable
+
+
+@njit(cache=True)
+def synchronise(p, agent, word, who, when):
+    """An atomic: acquire what others released on this word; release, after a fence, what was done before."""
+    p[agent + ACQUIRED], p[agent + ACQUIRED_AT] = word, p[TIME]
+    if p[agent + FENCED]:
+        p[agent + RELEASED], p[agent + RELEASED_AT], p[agent + FENCED] = word, p[TIME], 0
+        p[agent + RELEASED_BY], p[agent + RELEASED_WHEN] = who, when
+
+
+@njit(cache=True)
+def hash_of(values, lane, word, size, elements):
+    """Of the bytes that a lane stores into one word; ``values`` is laid out [element][lane]."""
+    found = 0
+    for byte in range(min(size * elements, WORD_BYTES)):
+        k = word * WORD_BYTES + byte
+        found = found * 257 + values[(k // size * WARP + lane) * size + k % size]
+    return found
+
+
+@njit(cache=True)
+def representatives(addresses, mask):
+    """Lanes that stand for all that read: the first and the last where they read one word, else every one."""
+    first, last = -1, -1
+    for lane in range(WARP):
+        if mask >> lane & 1:
+            if first >= 0 and addresses[lane] != addresses[first]:
+                return mask
+            first, last = lane if first < 0 else first, lane
+    return 1 << first | 1 << last if first >= 0 else 0
+
+
+@njit(cache=True)
+def read_quietly(p, word, block, what, when, variable):
+    """The common case of a read of shared memory: nothing was written since the last barrier, and it is the first read since.
+    Returns whether that was it."""
+    if word >= p[SHARED_WORDS]:
+        return False
+    at, epoch = p[SHARED_AT] + word * RECORD, when >> EPOCH_SHIFT
+    disturbed = p[at + WRITE + 1] >> EPOCH_SHIFT == epoch or p[at + READS + 1] >> EPOCH_SHIFT == epoch
+    if p[at + KEY] != block + 1 or p[at + ATOMICS] or disturbed:
+        return False
+    if variable and p[at + VARIABLE] and variable != p[at + VARIABLE]:
+        return False
+    p[at + READS], p[at + READS + 1] = what, when
+    return True
+
+
+@cfunc(types.void(pointer, pointer, byte_pointer, *[types.int64] * 11), cache=True)
+def race_access(p, addresses, values, mask, size, elements, site, action, space, variable, warp, block, epoch, phase):
+    """One access of the lanes in ``mask``: ``elements`` of ``size`` bytes each, at addresses in the space.
+
+    variable: a number for the shared variable that the addresses are based on; 0 where that is not known
+    """
+    if p[BLOCK] != block:
+        enter(p, block)
+    p[TIME] += 1
+    total = size * elements
+    if action == LOAD:
+        mask = representatives(addresses, mask)
+    is_simple = action == LOAD and space == SHARED and total == WORD_BYTES
+    now = (phase << PHASE_SHIFT) + (epoch << EPOCH_SHIFT)
+    for lane in range(WARP):
+        if not mask >> lane & 1:
+            continue
+        thread, address = warp * WARP + lane, addresses[lane]
+        who, clock = 1 + block * MAX_THREADS + thread, p[CLOCKS] + thread
+        when = now + p[clock]
+        who_and_where = (who << WHO_SHIFT) + (site << WORD_BYTES)
+        if is_simple and read_quietly(p, address // WORD_BYTES, block, who_and_where + ALL_BYTES, when, variable):
+            continue
+        for word in range(max(total // WORD_BYTES, 1)):
+            at = record_of(p, space, address // WORD_BYTES + word, block)
+            if not at:
+                continue
+            first = address % WORD_BYTES if total < WORD_BYTES else 0
+            touched = ((1 << min(total, WORD_BYTES)) - 1) << first
+            what = who_and_where + touched
+            value = hash_of(values, lane, word, size, elements) if action == STORE else 0
+            touch(p, at, action, what, when, 2 * (address + word * WORD_BYTES) + space, value, variable)
+        if action == ATOMIC:
+            synchronise(p, p[THREADS] + thread * AGENT, address // WORD_BYTES + 1, who, when)
+            synchronise(p, p[BLOCKS] + block % p[BLOCK_COUNT] * AGENT, address // WORD_BYTES + 1, who, when)
+            p[clock] += 1                   # what comes now is not released
+
+
+@njit(cache=True)
+def learn(p, first, mask, lane):
+    """The lanes of a warp in the mask share the latest that one of them knows of a lane."""
+    latest = 0
+    for one in range(WARP):
+        if mask >> one & 1:
+            latest = max(latest, p[known_at(p, first + one, lane)])
+    for one in range(WARP):
+        if mask >> one & 1:
+            p[known_at(p, first + one, lane)] = latest
+
+
+@cfunc(types.void(pointer, types.int64, types.int64, types.int64), cache=True)
+def race_sync_warp(p, mask, warp, block):
+    """A ``syncwarp`` of these lanes: each learns what the others had done."""
+    if p[BLOCK] != block:
+        enter(p, block)
+    first = warp * WARP
+    for lane in range(WARP):
+        if mask >> lane & 1:
+            p[known_at(p, first + lane, lane)] = p[p[CLOCKS] + first + lane]
+            p[p[CLOCKS] + first + lane] += 1
+    for lane in range(WARP):
+        learn(p, first, mask, lane)
+
+
+@cfunc(types.void(pointer, types.int64, types.int64, types.int64), cache=True)
+def race_fence(p, mask, warp, block):
+    """A fence of these lanes: their next atomic releases what came before."""
+    if p[BLOCK] != block:
+        enter(p, block)
+    for lane in range(WARP):
+        if mask >> lane & 1:
+            p[p[THREADS] + (warp * WARP + lane) * AGENT + FENCED] = 1
+    p[p[BLOCKS] + block % p[BLOCK_COUNT] * AGENT + FENCED] = 1

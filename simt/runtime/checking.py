@@ -1,0 +1,106 @@
+"""A launch under checkers or with simulated caches: on one worker thread, with one state for the whole launch.
+
+Checkers look at every block that runs, caches at those that are counted.
+"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simt.ir.origins import origins
+from simt.observe import checking
+from simt.observe.caches import Caches
+from simt.observe.checker import Checker, Extent, Hazard
+from simt.observe.observer import Observer
+from simt.observe.profile import Finding
+from simt.observe.race import Races
+from simt.runtime.findings import tell
+from simt.runtime.sampling import Sampling, watch_stride
+
+if TYPE_CHECKING:
+    from simt.runtime.launcher import Pass, _Run
+
+
+def only_read(run, details) -> frozenset[int]:
+    """Numbers of the loads from allocations that no access of the launch writes, as far as the code says where they point."""
+    targets = {site.index: target_of(run, details, site) for site in details.sites}
+    written = {targets[site.index] for site in details.sites if site.action != "load" and site.space in ("global", "generic")}
+    if None in written:
+        return frozenset()
+    return frozenset(site.index for site in details.sites
+                     if site.action == "load" and site.space == "global" and targets[site.index] not in {None, *written})
+
+
+def target_of(run, details, site) -> int | None:
+    """The start of the one allocation that an access to global memory is based on; None where there may be several."""
+    spec, found = run.program.kernels[run.name], set()
+    by_name = {param.name: place.offset for param, place in zip(details.kernel.graph.function.params, spec.params, strict=True)}
+    for root in origins(details.kernel.values, site.node.operands[0]):
+        if root.name not in by_name:
+            return None
+        offset = by_name[root.name] + root.offset
+        allocation = run.launcher.memory.find(int.from_bytes(run.raw[offset:offset + 8], "little"))
+        found |= {allocation.base} if allocation else set()
+    return found.pop() if len(found) == 1 else None
+
+
+class Checks:
+    """checkers: their classes;  counted_too: observers with a state that only counted blocks need"""
+
+    def __init__(self, run: _Run, sampling: Sampling):
+        self.run_of, self.caches = run, sampling.caches
+        self.checkers = tuple(checking()[name] for name in sampling.checks)
+        self.counted_too = (Caches,) if sampling.caches else ()
+        self.stride = watch_stride(run.blocks, sampling.sample)
+        self.states: dict[type[Observer], np.ndarray] | None = None
+        self.counted: list[Hazard] = []
+        self.last: Pass | None = None
+
+    def execute(self, passes: list[Pass]) -> None:
+        """Run them one after the other."""
+        for one in passes:
+            worker = one.workers[0]
+            if self.states is None:
+                self.states = self.begin(worker)
+            worker.set(watch_stride=self.stride, **{kind.FIELD: state.ctypes.data for kind, state in self.states.items()})
+            self.run_of.execute([one])
+            self.last = one
+            for observer in worker.machine.observers:
+                if isinstance(observer, Checker) and observer.FIELD is None:
+                    self.counted += observer.hazards(None, worker.counters.tolist())
+
+    def begin(self, worker) -> dict[type[Observer], np.ndarray]:
+        run, memory = self.run_of, self.run_of.launcher.memory
+        details = worker.machine.details
+        extent = Extent(worker.machine.threads, run.blocks, worker.shared_bytes, worker.machine.layout.local_bytes,
+                        memory.used_bytes, len(details.sites), only_read(run, details),
+                        memory.fresh.marks if memory.fresh is not None else {})
+        return {kind: kind.state(extent) for kind in self.checkers if kind.FIELD} | {
+            kind: kind.state(self.caches) for kind in self.counted_too}
+
+    def run(self, blocks: np.ndarray) -> None:
+        """Run blocks that are not counted."""
+        run = self.run_of
+        self.execute([run.prepare(run.program.machine(run.name, run.block, self.checkers), blocks, 1)])
+
+    @property
+    def blocks_watched(self) -> int:
+        """Blocks whose shared memory is checked for races."""
+        last = self.run_of.blocks - 1
+        return last // self.stride + 1 + (last % self.stride > 0) if Races in self.checkers else 0
+
+    def written_sectors(self) -> int | None:
+        """Sectors that counted blocks wrote to memory in the end; None without caches."""
+        return Caches.written_sectors(self.states[Caches]) if self.caches else None
+
+    def findings(self) -> list[Finding]:
+        """What was seen, in words, the earliest place first."""
+        if self.last is None:
+            return []
+        worker = self.last.workers[0]
+        found = list(self.counted)
+        for observer in worker.machine.observers:
+            if isinstance(observer, Checker) and observer.FIELD:
+                found += observer.hazards(self.states[type(observer)], [])
+        return tell(self.run_of, worker, found)
