@@ -1,0 +1,215 @@
+"""Rules: numbers become advice, tied to a line, with the gain that can be expected at most.
+
+Thresholds are those of Nsight Compute's rules where it has one; the others say "ours". Gains are estimated as there: what
+is lost at the unit in question (the local gain), times the part of the time in which that unit is busy. So gains are upper
+bounds, and those of several rules do not add up.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simt.observe import names
+from simt.report import memory_rules
+from simt.report.advice import Advice, advise, worst_lines
+from simt.report.subject import COMPUTE, MEMORY, Subject, quoted
+from simt.report.units import count, digits, duration, percent
+
+LATENCY_BELOW = 0.6         # both compute and memory
+HIGH_FROM = 0.8
+BALANCED_WITHIN = 0.1
+TAIL_FROM = 0.2
+LANES_BELOW = 24
+OCCUPANCY_BELOW = 80
+WORTH = 0.01                # ours: of the time, for advice about the shape of a launch
+BARRIERS_FROM = 0.1         # ours: of the modelled time
+FP64_FROM = 0.05            # ours: of the floating-point instructions
+LANES, DOUBLE_BYTES = 32, 8
+
+NAMES = {"issue": "instruction issue", "fp32": "the fp32 pipe", "integer": "the integer pipe", "sfu": "the sfu pipe",
+         "fp64": "the fp64 pipe", "load/store unit": "the load/store unit", "L2 bandwidth": "L2", "DRAM bandwidth": "DRAM"}
+
+
+def advice(subject: Subject) -> list[Advice]:
+    """What all rules say, the largest gain first; what has no estimate comes last."""
+    found = [piece for rule in RULES for piece in rule(subject)]
+    return sorted(found, key=lambda piece: (piece.gain_percent is None, -(piece.gain_percent or 0)))
+
+
+# -- what bounds the launch
+
+def bottleneck(subject: Subject) -> Iterator[Advice]:
+    """What the time goes into. Latency-bound below 60 % of compute and of memory; high from 80 %; balanced within 10 points.
+
+    Gain where it is latency or the launch itself: 1 - the busiest unit's part of the time. Elsewhere the other rules tell.
+    """
+    if not subject.time_ns:
+        return
+    compute, memory = subject.share(*COMPUTE), subject.share(*MEMORY)
+    place, worst = subject.kernel_place, ""
+    if subject.hot_lines:
+        place, part = subject.hot_lines[0]
+        worst = f"; {quoted(place)} has {percent(100 * part)} of the {subject.weighed_by}"
+    busy = f"compute is busy {percent(100 * compute)} of the modelled time, memory {percent(100 * memory)}"
+    if max(compute, memory) < LATENCY_BELOW:
+        what, remedy = waiting(subject)
+        yield advise(subject, "latency-bound", place, f"{busy}: most of the time is {what}{worst}", remedy,
+                     1 - max(compute, memory))
+    elif abs(compute - memory) < BALANCED_WITHIN:
+        yield advise(subject, "balanced", place, f"{busy}{worst}", "only less work on both sides makes it faster", None)
+    else:
+        unit = NAMES[max(COMPUTE + MEMORY, key=lambda term: subject.profile.terms.get(term, 0.0))]
+        word = "close to its limit" if max(compute, memory) >= HIGH_FROM else "the busier side"
+        yield advise(subject, "bottleneck", place, f"{busy}; {unit} is {word}{worst}",
+                     f"less work for {unit} makes it faster; other work is hidden behind it", None)
+
+
+def waiting(subject: Subject) -> tuple[str, str]:
+    """(what a launch that keeps no unit busy does, what to do)"""
+    if subject.profile.bound_by == "launch":
+        return f"the overhead of a launch, {duration(subject.device.launch_ns)}", \
+            "give one launch more work: larger arrays, or several steps in one kernel"
+    if subject.profile.bound_by == "barriers":
+        return "waiting at barriers", "more blocks per SM, which run while others wait, or more work between barriers"
+    return "latency", "let each thread have several independent loads under way (unroll, or several results per thread), or " \
+        "keep more warps resident"
+
+
+# -- the shape of the launch
+
+def small_grid(subject: Subject) -> Iterator[Advice]:
+    """Less than one wave of blocks. Gain: SMs without a block, or the last round's imbalance, of all SMs."""
+    blocks, sms, place = subject.profile.blocks_total, subject.device.sm_count, subject.kernel_place
+    if subject.waves >= 1 or not subject.occupancy.blocks_per_sm or subject.imbalance < WORTH:
+        return
+    if blocks < sms:
+        yield advise(subject, "small grid", place,
+                     f"{quoted(place)}: {blocks} blocks leave {sms - blocks} of {sms} SMs without work",
+                     "more blocks: smaller ones, or less work per thread", 1 - blocks / sms)
+        return
+    held = sms * subject.occupancy.blocks_per_sm
+    yield advise(subject, "small grid", place,
+                 f"{quoted(place)}: {blocks} blocks are {digits(subject.waves)} of a wave: the device holds {held} at once",
+                 "more blocks hide more latency, if the problem has them", subject.imbalance)
+
+
+def tail(subject: Subject) -> Iterator[Advice]:
+    """SMs that idle while others run the last blocks, from 20 %. Gain: 1 - (blocks/SMs) / ceil(blocks/SMs).
+
+    Nsight Compute takes 1 / (whole waves + 1), and asks in addition for a low achieved occupancy, which is not modelled.
+    """
+    if subject.waves < 1 or subject.imbalance < TAIL_FROM:
+        return
+    blocks, sms, place = subject.profile.blocks_total, subject.device.sm_count, subject.kernel_place
+    most = -(-blocks // sms)
+    yield advise(
+        subject, "tail effect", place,
+        f"{quoted(place)}: {blocks} blocks over {sms} SMs: some SMs run {most}, and on average it is {digits(blocks / sms)}",
+        "a grid that is a multiple of the SMs, or smaller blocks", subject.imbalance)
+
+
+def partial_warp(subject: Subject) -> Iterator[Advice]:
+    """Blocks that are not whole warps. Gain: (1 / warps of a block) (1 - threads of the last warp / 32)."""
+    threads, warps = subject.profile.threads_per_block, subject.profile.warps_per_block
+    rest, place = threads % LANES, subject.kernel_place
+    if rest:
+        yield advise(
+            subject, "partial warp", place,
+            f"{quoted(place)}: {threads} threads per block are {warps} warps, and the last has {rest} of 32 lanes",
+            "a block size that is a multiple of 32", (1 - rest / LANES) / warps)
+
+
+def occupancy(subject: Subject) -> Iterator[Advice]:
+    """Theoretical occupancy below 80 %, where the grid has more blocks than the device holds at once.
+
+    Gain: the smaller of what is missing of the occupancy and of the busiest unit's time.
+    """
+    found, profile, place = subject.occupancy, subject.profile, subject.kernel_place
+    gain = min(1 - found.percent / 100, 1 - subject.share(*COMPUTE, *MEMORY))
+    if found.percent >= OCCUPANCY_BELOW or subject.waves <= 1 or gain < WORTH:
+        return
+    reasons = {
+        "registers": (f"{profile.registers} registers per thread",
+                      "fewer registers (values that live shorter, cuda.jit(max_registers=…)) or smaller blocks"),
+        "shared_mem": (f"{profile.shared_bytes} B of shared memory per block", "less shared memory per block"),
+        "warps": (f"{profile.warps_per_block} warps per block", "a block size that divides the warps of an SM"),
+        "blocks": (f"blocks of only {profile.warps_per_block} warps", "larger blocks"),
+    }
+    what, remedy = reasons[found.limiter]
+    yield advise(
+        subject, "low occupancy", place,
+        f"{quoted(place)}: {percent(found.percent)} theoretical occupancy, {found.warps_per_sm} of "
+        f"{subject.device.warps_per_sm} warps: limited by {what}",
+        f"{remedy}; it helps only where latency is not hidden otherwise", gain)
+
+
+# -- what the warps do
+
+def divergence(subject: Subject) -> Iterator[Advice]:
+    """Fewer than 24 of 32 lanes take part in an instruction, where blocks are whole warps (else 24/32 of the lanes that exist).
+
+    Gain: lanes lost on the line / (32 x all instructions), times the busiest compute unit's part of the time.
+    """
+    lanes = subject.ratio((names.THREAD_INSTRUCTIONS,), (names.INSTRUCTIONS,))
+    width = subject.profile.threads_per_block / subject.profile.warps_per_block
+    if lanes is None or lanes >= LANES_BELOW * width / LANES:
+        return
+
+    def lost(counters: dict[str, int]) -> float:
+        return width * counters.get(names.INSTRUCTIONS, 0) - counters.get(names.THREAD_INSTRUCTIONS, 0)
+
+    for place, counters, part in worst_lines(subject, lost, LANES * subject.count(names.INSTRUCTIONS)):
+        executed, taking, branches = (
+            counters.get(name, 0) for name in (names.INSTRUCTIONS, names.THREAD_INSTRUCTIONS, names.DIVERGENT_BRANCHES))
+        parted = f"; {count(branches)} branches part a warp here" if branches else ""
+        yield advise(
+            subject, "divergence", place,
+            f"{quoted(place)}: {digits(taking / executed)} of {digits(width)} lanes take part, "
+            f"over {count(executed)} instructions{parted}",
+            "let whole warps take one way: branch on the warp or the block, not on the lane; give neighbouring threads "
+            "equal work",
+            part * subject.share(*COMPUTE))
+
+
+def float64(subject: Subject) -> Iterator[Advice]:
+    """float64 instructions that no data asks for: beside float32 ones, on converted values, or where no access is of 8 bytes.
+
+    Only on devices where they are slower, and from 5 % of the floating-point instructions.
+
+    Gain: the line's part of fp64 instructions x (1 - fp64 peak / fp32 peak) x the fp64 pipe's part of the time.
+    """
+    double, single, convert = (names.instructions(kind) for kind in ("fp64", "fp32", "convert"))
+    rate = subject.device.fp64_lanes / subject.device.fp32_lanes
+    total = subject.count(double)
+    if not total or total < FP64_FROM * (total + subject.count(single)) or rate >= 1:
+        return
+    accesses = [sample.bytes for sample in subject.profile.samples if sample.space != "local"]
+    narrow = bool(accesses) and DOUBLE_BYTES not in accesses
+    for place, counters, part in worst_lines(subject, lambda counters: counters.get(double, 0), total):
+        converts, singles = counters.get(convert, 0), counters.get(single, 0)
+        if converts or singles or narrow:       # else the data are float64: the precision that was asked for
+            data = "; no access of the kernel is of 8 bytes" if narrow else ""
+            yield advise(
+                subject, "float64", place,
+                f"{quoted(place)}: {count(counters[double])} float64 instructions and {count(converts)} conversions beside "
+                f"{count(singles)} float32 ones; the device does float64 at 1/{digits(1 / rate)} of the rate{data}",
+                "a literal such as 0.0 or 2.0, or a NumPy float64 scalar, makes it float64: write float32(0), or start the sum "
+                "from a float32",
+                part * (1 - rate) * subject.share("fp64"))
+
+
+def barriers(subject: Subject) -> Iterator[Advice]:
+    """Waiting at barriers, from 10 % of the modelled time. Gain: that part of the time."""
+    stalls, total = subject.share("barriers"), subject.count(names.BARRIERS)
+    if stalls < BARRIERS_FROM:
+        return
+    for place, counters, part in worst_lines(subject, lambda counters: counters.get(names.BARRIERS, 0), total):
+        yield advise(
+            subject, "barrier stalls", place,
+            f"{quoted(place)}: {count(counters[names.BARRIERS])} arrivals of warps; waiting at barriers is "
+            f"{percent(100 * stalls)} of the modelled time, with {subject.resident_blocks} blocks per SM to fill gaps",
+            "more work between barriers (larger tiles, several results per thread), or smaller blocks so that others run "
+            "meanwhile",
+            part * stalls)
+
+
+RULES = (bottleneck, small_grid, tail, partial_warp, occupancy, *memory_rules.RULES, divergence, float64, barriers)
