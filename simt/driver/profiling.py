@@ -139,6 +139,7 @@ def finish(request: Request, counted: Counted) -> LaunchProfile:
         blocks_watched=counted.blocks_watched,
         lines=counted.lines,
         tags=counted.tags,
+        errors=counted.errors,
         findings=counted.findings,
         samples=counted.samples,
         executed=counted.executed,

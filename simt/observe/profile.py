@@ -60,6 +60,8 @@ class LaunchProfile:
     blocks_watched: blocks whose shared memory was checked for races; 0 where nobody asked
     counters:     totals over the whole grid, by the names in ``simt.observe.names``; scaled up where ``sampled``
     lines:        the same counters by (file, line) of the learner's program
+    errors:       how far two halves of the sampled blocks lie from their mean, scaled up as the counters are; none where all
+                  blocks were counted, or all that were counted agree
     tags:         "exact", "estimated", "simulated" or "modelled" for each counter
     registers:    per thread;  spill_bytes: per thread, None where the compiler's log is not known
     samples:      the addresses of one warp at each memory access
@@ -83,6 +85,7 @@ class LaunchProfile:
     blocks_total: int
     blocks_watched: int = 0
     lines: dict[tuple[str, int], dict[str, int]] = dataclasses.field(default_factory=dict)
+    errors: dict[str, int] = dataclasses.field(default_factory=dict)
     tags: dict[str, str] = dataclasses.field(default_factory=dict)
     samples: list[AccessSample] = dataclasses.field(default_factory=list)
     findings: list[Finding] = dataclasses.field(default_factory=list)
@@ -92,6 +95,18 @@ class LaunchProfile:
     time_ns: float | None = None
     terms: dict[str, float] = dataclasses.field(default_factory=dict)
     bound_by: str = ""
+
+    @property
+    def sampling_told(self) -> str:
+        """How much was counted, and how far that may be off, in words; "" where all blocks were counted."""
+        if not self.sampled:
+            return ""
+        told = f"sampled: {self.blocks_counted} of {self.blocks_total} blocks were counted, the rest scaled up"
+        parts = [(error / abs(self.counters[name]), name) for name, error in self.errors.items() if self.counters.get(name)]
+        if not parts:
+            return f"{told}; the sampled blocks of a kind agree in all counters"
+        part, name = max(parts)
+        return f"{told}; halves of the sample differ by up to {100 * part:.2g} % from their mean ({name})"
 
     @property
     def shared_bytes(self) -> int:

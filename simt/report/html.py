@@ -55,7 +55,7 @@ def launch(group: list[Subject]) -> Iterator[str]:
     if len(group) > 1:
         yield f"<br>the slowest of {len(group)} launches in this shape, which take {duration(spent(group))} together"
     if profile.sampled:
-        yield f"<br>sampled: {profile.blocks_counted} of {profile.blocks_total} blocks were counted, the rest scaled up"
+        yield f"<br>{escape(profile.sampling_told)}"
     yield "</p>"
     if subject.hot_lines:
         yield f"<p>Worst lines, by {escape(subject.weighed_by)}</p>"

@@ -74,7 +74,7 @@ def heading(group: list[Subject]) -> Iterator[str]:
     if len(group) > 1:
         yield f"  the slowest of {len(group)} launches in this shape, which take {duration(spent(group))} together"
     if profile.sampled:
-        yield f"  ~ sampled: {profile.blocks_counted} of {profile.blocks_total} blocks were counted, the rest scaled up"
+        yield from wrapped(f"~ {profile.sampling_told}", "  ")
 
 
 def worst(subject: Subject) -> Iterator[str]:

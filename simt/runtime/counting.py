@@ -16,6 +16,7 @@ from simt.runtime.memory import READ_ONLY_END
 if TYPE_CHECKING:
     from simt.runtime.checking import Checks
     from simt.runtime.launcher import Pass
+    from simt.runtime.sampling import BlockClass
 
 FOOTPRINT = (names.FOOTPRINT_BYTES_LD, names.FOOTPRINT_BYTES_ST)
 
@@ -26,6 +27,7 @@ class Counted:
 
     executed: warps that ran each line of the PTX
     findings: of the checkers;  samples: addresses of one warp at each memory access
+    errors: what sampling may be off by, for counters whose sampled blocks differ
     """
 
     counters: dict[str, int]
@@ -38,6 +40,7 @@ class Counted:
     findings: list[Finding]
     executed: dict[int, int]
     samples: list[AccessSample]
+    errors: dict[str, int]
 
 
 class Tally:
@@ -50,13 +53,26 @@ class Tally:
         self.samples: list[AccessSample] = []
         self.touched: dict[int, list[int]] = {}         # start of each touched allocation -> its bytes, loaded and stored
         self.crowded = False
+        self.halves: dict[BlockClass, list[dict[str, Fraction]]] = {}
 
-    def add(self, one: Pass, scale: Fraction) -> None:
-        """One class of blocks; each counted one stands for ``scale``."""
+    def errors(self) -> dict[str, int]:
+        """How far the halves of each class lie from their mean, summed over the classes; only what is not 0."""
+        found: dict[str, Fraction] = {}
+        for first, second in self.halves.values():
+            for name in {*first, *second}:
+                found[name] = found.get(name, 0) + abs(first.get(name, 0) - second.get(name, 0)) / Fraction(2)
+        return {name: value for name, value in rounded(found).items() if value}
+
+    def add(self, one: Pass, group: BlockClass, count: int) -> None:
+        """``count`` of the counted blocks of a class."""
+        scale = Fraction(group.size, len(group.counted))
         values = np.sum([worker.counters for worker in one.workers], axis=0).tolist()
         observers = one.workers[0].machine.observers
         found, by_line = add_up(observers, values)
         accumulate(self.totals, found, scale)
+        if count < len(group.counted):
+            half = accumulate({}, found, Fraction(group.size, count))
+            self.halves.setdefault(group, []).append(half)
         for place, counters in by_line.items():
             accumulate(self.lines.setdefault(place, {}), counters, scale)
         for observer in observers:
@@ -83,13 +99,14 @@ class Tally:
         lines = {place: rounded(found) for place, found in self.lines.items()}
         watched = checks.blocks_watched if checks is not None else 0
         return Counted(counters, lines, tags, blocks_counted < blocks_total, blocks_counted, blocks_total, watched, findings,
-                       rounded(self.executed), self.samples)
+                       rounded(self.executed), self.samples, self.errors())
 
 
-def accumulate(totals: dict, found: dict, scale: Fraction) -> None:
+def accumulate(totals: dict, found: dict, scale: Fraction) -> dict:
     times = scale.numerator if scale.denominator == 1 else scale        # whole numbers add up many times faster
     for name, value in found.items():
         totals[name] = totals.get(name, 0) + value * times
+    return totals
 
 
 def rounded(totals: dict) -> dict:

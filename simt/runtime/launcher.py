@@ -10,7 +10,6 @@ import math
 import os
 import queue
 import time
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -210,12 +209,13 @@ class _Run:
         groups, tally, done = classes(self.grid, sampling), Tally(), set()
         if groups:
             machine = self.program.machine(self.name, self.block, (*counting(), *more))
-            threads = thread_count() if len(groups) == 1 and not checks else 1
-            passes = [self.prepare(machine, np.array(group.counted, np.int64), threads) for group in groups]
+            parts = [(group, half) for group in groups for half in group.halves]
+            threads = thread_count() if len(parts) == 1 and not checks else 1
+            passes = [self.prepare(machine, np.array(half, np.int64), threads) for _, half in parts]
             passes[0].launch.sample_block = groups[0].counted[0]
             self.execute(passes) if checks is None else checks.execute(passes)
-            for group, one in zip(groups, passes, strict=True):
-                tally.add(one, Fraction(group.size, len(group.counted)))
+            for (group, half), one in zip(parts, passes, strict=True):
+                tally.add(one, group, len(half))
             done = {index for group in groups for index in group.counted}
         if sampling.execute == "all" and len(done) < self.blocks:
             rest = np.setdiff1d(np.arange(self.blocks, dtype=np.int64), np.fromiter(done, np.int64))

@@ -41,6 +41,13 @@ class BlockClass:
     size: int
     counted: tuple[int, ...]
 
+    @property
+    def halves(self) -> tuple[tuple[int, ...], ...]:
+        """The counted blocks in two parts, each a sample of its own; in one where all blocks are counted, or only one is."""
+        if self.size == len(self.counted) or len(self.counted) < 2:
+            return (self.counted,)
+        return self.counted[::2], self.counted[1::2]
+
 
 def classes(grid: tuple[int, int, int], sampling: Sampling) -> list[BlockClass]:
     """The classes of a grid with the blocks to count in each. One class with every block where all are counted."""

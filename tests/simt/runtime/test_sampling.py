@@ -99,3 +99,14 @@ def test_worker_threads_do_not_change_the_counters(ragged):
         other = launch(ragged, "all", 32 * 20 - 8, 4 * 9 - 3, threads=threads)[0]
         assert (other.counters, other.lines) == (first.counters, first.lines)
         assert launch(ragged, "auto", 32 * 20 - 8, 4 * 9 - 3, threads=threads)[0].counters == first.counters
+
+
+def test_halves_of_a_sample_tell_how_far_it_may_be_off(bench):
+    """Block b of 400 goes round a loop b times: halves differ. Without the loop all blocks agree."""
+    from simt.observe import names
+
+    loop = """mov.u32 %r1, %ctaid.x; LOOP: setp.eq.u32 %p1, %r1, 0; @%p1 bra END; sub.u32 %r1, %r1, 1; bra LOOP; END:"""
+    counted = bench.kernel(loop, 0).count(grid=(400, 1, 1), sample="auto")
+    assert counted.sampled and 0 < counted.errors[names.INSTRUCTIONS] < counted.counters[names.INSTRUCTIONS]
+    assert bench.kernel("mov.u32 %r1, %ctaid.x;", 0).count(grid=(400, 1, 1), sample="auto").errors == {}
+    assert bench.kernel(loop, 0).count(grid=(400, 1, 1), sample="all").errors == {}
