@@ -97,6 +97,7 @@ def _runtime_code(error: BaseException) -> int:
     """
     for module, name, code in (
         ("simt.runtime.faults", "Fault", None),
+        ("simt.runtime.faults", "WrongSetting", INVALID_VALUE),
         ("simt.isa.table", "Unsupported", NOT_SUPPORTED),
         ("simt.ptx.lexer", "PtxError", INVALID_PTX),
     ):

@@ -19,13 +19,16 @@ LONG_GRID = " Put the longest dimension on x, or let each thread handle several 
 
 def refuse_impossible(request: Request) -> None:
     """Refuse what the real driver refuses, and say why. Raises DriverError."""
-    check_extents("grid", "blocks", request.grid, MAX_GRID)
-    check_extents("block", "threads", request.block, MAX_BLOCK)
-    check_threads(request)
-    check_shared(request)
-    check_registers(request)
-    if request.cooperative:
-        check_cooperative(request)
+    try:
+        check_extents("grid", "blocks", request.grid, MAX_GRID)
+        check_extents("block", "threads", request.block, MAX_BLOCK)
+        check_threads(request)
+        check_shared(request)
+        check_registers(request)
+        if request.cooperative:
+            check_cooperative(request)
+    except DriverError as error:
+        raise DriverError(error.code, f"kernel {kernel_name(request.kernel.name)}: {error.note}") from None
 
 
 def check_extents(what: str, of: str, shape: tuple[int, int, int], limits: tuple[int, int, int]) -> None:
@@ -71,7 +74,7 @@ def check_registers(request: Request) -> None:
     allocated = f", allocated as {needed}," if needed != registers * threads else ""
     raise DriverError(
         LAUNCH_OUT_OF_RESOURCES,
-        f"kernel {kernel_name(kernel.name)}: {registers} registers x {threads} threads = {registers * threads}{allocated} > "
+        f"{registers} registers x {threads} threads = {registers * threads}{allocated} > "
         f"{device.registers_per_sm} of a multiprocessor: launch at most {most} threads per block, or compile with "
         f"@cuda.jit(max_registers={cap}), which keeps values in slower local memory instead",
     )

@@ -1,6 +1,6 @@
 """Calls of device functions, replaced by the function's body.
 
-Parameters and return values of a call live in param space; here each (variable, offset, width) becomes a register. A call
+Parameters and return values of a call live in param space; here they become registers (simt/ir/passing.py). A call
 of a function without a body stays in the code when the runtime supplies it (simt/isa/calls.py). A call through a pointer
 becomes a chain of comparisons with the functions that it may mean. Recursion does not end and is refused.
 """
@@ -11,8 +11,9 @@ import functools
 from collections.abc import Iterator
 
 from simt.ir import functions
-from simt.isa.table import Unsupported, bits_of
-from simt.ptx.statements import Address, Function, Imm, Instruction, Label, Module, Operand, Reg, Symbol, Vector
+from simt.ir.passing import Passing, base_name, is_param_access
+from simt.isa.table import Unsupported
+from simt.ptx.statements import Function, Imm, Instruction, Label, Module, Operand, Reg, Symbol, Vector
 
 SUPPLIED = frozenset({"vprintf", "__assertfail", "malloc", "free", "cudaCGGetIntrinsicHandle", "cudaCGSynchronize"})
 DEPTH_LIMIT = 64
@@ -33,6 +34,7 @@ class _Inliner:
         self.variables = list(kernel.variables)
         self.serial = 0
         self.addresses = functions.addresses(module)
+        self.passing = Passing(self.registers)
 
     @functools.cached_property
     def pointed_to(self) -> set[str]:
@@ -51,7 +53,7 @@ class _Inliner:
             elif statement.opcode.split(".")[0] == "call":
                 yield from self.call(statement, places, stack)
             elif is_param_access(statement) and base_name(statement) in places:
-                yield from self.moves(statement)
+                yield from self.passing.moves(statement)
             else:
                 yield self.with_addresses(statement)
 
@@ -75,7 +77,7 @@ class _Inliner:
         if function is None or function.body is None:
             if target.name not in SUPPLIED:
                 raise Unsupported(f"a call of {target.name}, which no loaded module defines", statement.line)
-            yield self.supplied(statement, target.name, returns, arguments)
+            yield from self.supplied(statement, target.name, returns, arguments)
             return
         if target.name in stack or len(stack) >= DEPTH_LIMIT:
             raise Unsupported(f"the recursive function {target.name}; write it as a loop", statement.line)
@@ -125,28 +127,14 @@ class _Inliner:
         yield from self.expand(renamer.body(), places, stack)
         yield Label(renamer.end, statement.line)
 
-    def moves(self, statement: Instruction) -> Iterator[Instruction]:
-        """``st.param`` and ``ld.param`` of a call as moves to and from registers."""
-        parts = statement.opcode.split(".")
-        storing = parts[0] == "st"
-        address, value = statement.operands if storing else statement.operands[::-1]
-        items = value.items if isinstance(value, Vector) else (value,)
-        width = bits_of(parts[-1])
-        for index, item in enumerate(items):
-            place = self.place(address.base.name, address.base.offset + address.offset + index * width // 8, width)
-            operands = (Reg(place), item) if storing else (item, Reg(place))
-            yield dataclasses.replace(statement, opcode=move_of(parts[-1]), operands=operands)
-
-    def place(self, variable: str, offset: int, width: int) -> str:
-        """The register of a piece of an argument or result."""
-        name = f"%param_{variable.replace('.', '_').replace('%', '_')}_{offset}_{width}p"
-        self.registers.setdefault(name, f"b{width}")
-        return name
-
-    def supplied(self, statement: Instruction, name: str, returns: Vector, arguments: Vector) -> Instruction:
-        """A call that the runtime answers: its operands become the registers of arguments and results."""
-        values = [Reg(self.place(item.name, 0, self.width(item.name))) for item in (*returns.items, *arguments.items)]
-        return dataclasses.replace(statement, opcode=f"call.{name}", operands=tuple(values))
+    def supplied(self, statement: Instruction, name: str, returns: Vector, arguments: Vector) -> Iterator[Instruction]:
+        """A call that the runtime answers: its operands become the registers of results and arguments."""
+        values = [Reg(self.passing.store(item.name, 0, self.width(item.name))) for item in returns.items]
+        for item in arguments.items:
+            value = self.passing.fresh(self.width(item.name))
+            yield from self.passing.load(statement, item.name, 0, f"b{self.width(item.name)}", value)
+            values.append(value)
+        yield dataclasses.replace(statement, opcode=f"call.{name}", operands=tuple(values))
 
     def width(self, variable: str) -> int:
         return 8 * self.bytes_of(variable)
@@ -213,21 +201,3 @@ class _Renamer:
                     changes[field.name] = self.operand(value)
             return dataclasses.replace(operand, **changes)
         return operand
-
-
-def is_param_access(statement: Instruction) -> bool:
-    parts = statement.opcode.split(".")
-    return parts[0] in ("ld", "st") and "param" in parts
-
-
-def base_name(statement: Instruction) -> str | None:
-    address = next((o for o in statement.operands if isinstance(o, Address)), None)
-    return address.base.name if address is not None and isinstance(address.base, Symbol) else None
-
-
-def move_of(ptx_type: str) -> str:
-    """An opcode that copies a value of a type: by its bits."""
-    bits = bits_of(ptx_type)
-    return f"mov.b{max(bits, 16)}"
-
-

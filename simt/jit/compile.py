@@ -155,7 +155,7 @@ def module_text(emitter: KernelEmitter) -> str:
     body = emitter.emit()
     emitter.state_bytes = -(-emitter.suspension.state_bytes // 64) * 64
     barriers = [block.barrier.base == "call" for block in emitter.suspension.barriers]
-    entry = entry_points(emitter.kernel.threads, emitter.state_bytes, barriers)
+    entry = entry_points(emitter.kernel.threads, emitter.state_bytes, barriers, emitter.suspension.kinds())
     declared = dict.fromkeys([*emitter.text.declarations.values(), *external(emitter), *support.SIGNATURES.values(),
                               *support.FROM_PYTHON.values()])
     declared.pop("declare i64 @llvm.umin.i64(i64, i64)", None)

@@ -17,12 +17,15 @@ def get(name: str, kind: str = "i64") -> str:
     return at(name, f"%{name}.at") + f"  %{name} = load {kind}, ptr %{name}.at\n"
 
 
-def entry_points(threads: int, state_bytes: int, grid_barriers: list[bool]) -> str:
-    """IR of both for blocks of ``threads`` threads. grid_barriers: by barrier number - 1, whether all blocks meet there."""
+def entry_points(threads: int, state_bytes: int, grid_barriers: list[bool], barrier_kinds: list[int]) -> str:
+    """IR of both for blocks of ``threads`` threads. By barrier number - 1: whether all blocks meet there, and the number of the
+    barrier that it is a copy of, by the compiler's unrolling."""
     warps = -(-threads // WARP)
     last = (1 << (threads % WARP)) - 1 if threads % WARP else -1
     flags = ", ".join(f"i8 {int(flag)}" for flag in [False, *grid_barriers])
     table = f"@grid_barriers = internal constant [{len(grid_barriers) + 1} x i8] [{flags}]"
+    kinds = ", ".join(f"i32 {kind}" for kind in [0, *barrier_kinds])
+    table += f"\n@barrier_kinds = internal constant [{len(barrier_kinds) + 1} x i32] [{kinds}]"
     return "\n".join([table, begin_block(warps, last, state_bytes), run_block(warps, state_bytes), RUN_BLOCKS, RUN_GRID])
 
 
@@ -137,7 +140,11 @@ warp_end:
   %waits = icmp ne i32 %stands, 0
   %has = icmp ne i32 %where, 0
   %both = and i1 %waits, %has
-  %differs = icmp ne i32 %stands, %where
+  %stands.at = getelementptr i32, ptr @barrier_kinds, i32 %stands
+  %stands.kind = load i32, ptr %stands.at
+  %where.at = getelementptr i32, ptr @barrier_kinds, i32 %where
+  %where.kind = load i32, ptr %where.at
+  %differs = icmp ne i32 %stands.kind, %where.kind
   %conflict = and i1 %both, %differs
   %apart.next = select i1 %conflict, i32 %stands, i32 %apart
   %where.next = select i1 %has, i32 %where, i32 %stands

@@ -13,6 +13,7 @@ from simt.isa.table import Unsupported
 from simt.jit.builder import IR_BITS, IR_TYPE, Value
 from simt.jit.lanes import SEGMENTS, Lanes
 from simt.jit.turns import TURN
+from simt.ptx.statements import Imm
 
 HEADER_BYTES = 64           # i32 number of the barrier, i32 mask of the waiting lanes, i32 lanes that have not ended
 LAUNCH_FAILED = 719         # CUresult
@@ -29,6 +30,21 @@ class Suspension:
 
     def number(self, block: Block) -> int:
         return self.barriers.index(block) + 1
+
+    def kinds(self) -> list[int]:
+        """For each barrier the number of the first that is the same for a reader: one line, one call chain, one operation.
+
+        A compiler that unrolls a loop copies its barrier; warps that leave the loop in different rounds then wait at different
+        copies. bar.sync names a barrier by its number, not by its place (PTX ISA, "bar").
+        """
+        first: dict[tuple, int] = {}
+        found = []
+        for number, block in enumerate(self.barriers, 1):
+            node = block.terminator
+            names = tuple(operand for operand in node.operands if isinstance(operand, Imm))
+            key = (node.opcode, names, node.source, node.inlined) if node.source else (number,)
+            found.append(first.setdefault(key, number))
+        return found
 
     def emit_barrier(self, block: Block) -> None:
         self.barriers.append(block)

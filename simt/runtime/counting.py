@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -44,41 +45,27 @@ class Counted:
 
 
 class Tally:
-    """Sums over the counted blocks of a launch."""
+    """Sums over the counted blocks of a launch.
+
+    Everything that observers say is linear in their slots, so slots are added up, each class of blocks scaled to its size, and
+    read once; and the difference between the two halves of each class in the same way.
+    """
 
     def __init__(self):
-        self.totals: dict[str, Fraction] = {}
-        self.lines: dict[tuple[str, int], dict[str, Fraction]] = {}
-        self.executed: dict[int, Fraction] = {}
+        self.observers: tuple = ()
+        self.parts: list[tuple[list[int], Fraction, Fraction]] = []     # slots, their scale, and the same with the half's sign
         self.samples: list[AccessSample] = []
         self.touched: dict[int, list[int]] = {}         # start of each touched allocation -> its bytes, loaded and stored
         self.crowded = False
-        self.halves: dict[BlockClass, list[dict[str, Fraction]]] = {}
 
-    def errors(self) -> dict[str, int]:
-        """How far the halves of each class lie from their mean, summed over the classes; only what is not 0."""
-        found: dict[str, Fraction] = {}
-        for first, second in self.halves.values():
-            for name in {*first, *second}:
-                found[name] = found.get(name, 0) + abs(first.get(name, 0) - second.get(name, 0)) / Fraction(2)
-        return {name: value for name, value in rounded(found).items() if value}
-
-    def add(self, one: Pass, group: BlockClass, count: int) -> None:
-        """``count`` of the counted blocks of a class."""
-        scale = Fraction(group.size, len(group.counted))
+    def add(self, one: Pass, group: BlockClass, blocks: tuple[int, ...]) -> None:
+        """The counted blocks of a class, or one half of them."""
         values = np.sum([worker.counters for worker in one.workers], axis=0).tolist()
-        observers = one.workers[0].machine.observers
-        found, by_line = add_up(observers, values)
-        accumulate(self.totals, found, scale)
-        if count < len(group.counted):
-            half = accumulate({}, found, Fraction(group.size, count))
-            self.halves.setdefault(group, []).append(half)
-        for place, counters in by_line.items():
-            accumulate(self.lines.setdefault(place, {}), counters, scale)
-        for observer in observers:
-            accumulate(self.executed, observer.executed(values), scale)
-            if isinstance(observer, Samples) and not self.samples:
-                self.samples = observer.samples(values)
+        sign = 0 if len(group.halves) == 1 else 1 if blocks == group.halves[0] else -1
+        self.parts.append((values, Fraction(group.size, len(group.counted)), Fraction(sign * group.size, len(blocks))))
+        self.observers = one.workers[0].machine.observers
+        if not self.samples:
+            self.samples = next(observer for observer in self.observers if isinstance(observer, Samples)).samples(values)
         starts, ends, _ = one.launch.table
         sizes = (ends & ~READ_ONLY_END) - starts
         for worker in one.workers:
@@ -87,27 +74,52 @@ class Tally:
             self.crowded = self.crowded or bool(worker.field("sectors_crowded"))
 
     def counted(self, blocks_counted: int, blocks_total: int, checks: Checks | None) -> Counted:
+        whole, unit = weighted([(values, scale) for values, scale, _ in self.parts])
+        totals, by_line = add_up(self.observers, whole)
         if blocks_counted and checks is not None and (written := checks.written_sectors()) is not None:
-            accumulate(self.totals, {names.DRAM_WRITE_SECTORS: written}, Fraction(blocks_total, blocks_counted))
-        counters = dict.fromkeys(names.COUNTERS, 0) | rounded(self.totals)
+            totals[names.DRAM_WRITE_SECTORS] = written * unit * blocks_total // blocks_counted
+        counters = dict.fromkeys(names.COUNTERS, 0) | divided(totals, unit)
         for kind, name in enumerate(FOOTPRINT):
             counters[name] = sum(sizes[kind] for sizes in self.touched.values())
+        executed: dict[int, int] = {}
+        for observer in self.observers:
+            for line, count in observer.executed(whole).items():
+                executed[line] = executed.get(line, 0) + count
+        return Counted(
+            counters=counters, tags=self.tags(counters),
+            lines={place: divided(found, unit) for place, found in by_line.items()},
+            sampled=blocks_counted < blocks_total, blocks_counted=blocks_counted, blocks_total=blocks_total,
+            blocks_watched=checks.blocks_watched if checks is not None else 0,
+            findings=checks.findings() if checks is not None else [],
+            executed=divided(executed, unit), samples=self.samples, errors=self.errors())
+
+    def tags(self, counters: dict[str, int]) -> dict[str, str]:
         guessed = {*FOOTPRINT} | ({names.BLOCK_SECTORS_LD, names.BLOCK_SECTORS_ST} if self.crowded else set())
         tags = dict.fromkeys(counters, "exact") | dict.fromkeys(guessed, "estimated")
-        tags |= {name: "simulated" for name in names.SIMULATED if name in counters}
-        findings = checks.findings() if checks is not None else []
-        lines = {place: rounded(found) for place, found in self.lines.items()}
-        watched = checks.blocks_watched if checks is not None else 0
-        return Counted(counters, lines, tags, blocks_counted < blocks_total, blocks_counted, blocks_total, watched, findings,
-                       rounded(self.executed), self.samples, self.errors())
+        return tags | {name: "simulated" for name in names.SIMULATED if name in counters}
+
+    def errors(self) -> dict[str, int]:
+        """How far the first halves of the classes lie from the mean of both, scaled up; only what is not 0."""
+        halves = [(values, signed) for values, _, signed in self.parts if signed]
+        if not halves:
+            return {}
+        difference, unit = weighted(halves)
+        if not any(difference):
+            return {}
+        found = divided(add_up(self.observers, difference)[0], 2 * unit)
+        return {name: abs(value) for name, value in found.items() if value}
 
 
-def accumulate(totals: dict, found: dict, scale: Fraction) -> dict:
-    times = scale.numerator if scale.denominator == 1 else scale        # whole numbers add up many times faster
-    for name, value in found.items():
-        totals[name] = totals.get(name, 0) + value * times
-    return totals
+def weighted(parts: list[tuple[list[int], Fraction]]) -> tuple[list[int], int]:
+    """(sum of lists, each times its factor and a common unit; that unit)."""
+    unit = math.lcm(*(factor.denominator for _, factor in parts))
+    total: list[int] = []
+    for values, factor in parts:
+        times = int(factor * unit)
+        total = [a + b * times for a, b in zip(total, values, strict=True)] if total else [b * times for b in values]
+    return total, unit
 
 
-def rounded(totals: dict) -> dict:
-    return {name: round(value) for name, value in totals.items()}
+def divided(totals: dict, unit: int) -> dict:
+    """Whole numbers next to the quotients."""
+    return {name: (2 * value + unit) // (2 * unit) for name, value in totals.items()}

@@ -8,3 +8,7 @@ class Fault(Exception):
     def __init__(self, code: int, message: str, note: str):
         super().__init__(message)
         self.code, self.message, self.note = code, message, note
+
+
+class WrongSetting(ValueError):
+    """A variable of the environment has a value that means nothing: the reader's to mend."""

@@ -21,7 +21,7 @@ from simt.runtime import schedule
 from simt.runtime.checking import Checks
 from simt.runtime.counting import Counted, Tally
 from simt.runtime.diagnose import explain, explain_timeout
-from simt.runtime.faults import Fault
+from simt.runtime.faults import Fault, WrongSetting
 from simt.runtime.heap import Heap
 from simt.runtime.names import kernel_name
 from simt.runtime.pool import POOL
@@ -69,12 +69,12 @@ class Pass:
 
 
 def thread_count() -> int:
-    """Worker threads: SIMT_THREADS, or one per core that this process may use. Raises ValueError for nonsense."""
+    """Worker threads: SIMT_THREADS, or one per core that this process may use. Raises WrongSetting for nonsense."""
     text = os.environ.get("SIMT_THREADS", "")
     if not text:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if not text.isdigit() or not 1 <= int(text) <= 1024:
-        raise ValueError(f"SIMT_THREADS={text!r}: it is the number of worker threads, 1 to 1024")
+        raise WrongSetting(f"SIMT_THREADS={text!r}: it is the number of worker threads, 1 to 1024")
     return int(text)
 
 
@@ -215,7 +215,7 @@ class _Run:
             passes[0].launch.sample_block = groups[0].counted[0]
             self.execute(passes) if checks is None else checks.execute(passes)
             for (group, half), one in zip(parts, passes, strict=True):
-                tally.add(one, group, len(half))
+                tally.add(one, group, half)
             done = {index for group in groups for index in group.counted}
         if sampling.execute == "all" and len(done) < self.blocks:
             rest = np.setdiff1d(np.arange(self.blocks, dtype=np.int64), np.fromiter(done, np.int64))

@@ -8,15 +8,17 @@ import os
 
 import numpy as np
 
+from simt.runtime.faults import WrongSetting
+
 
 def chosen() -> str | int:
-    """"forward", "reverse" or a seed. Raises ValueError for anything else."""
+    """"forward", "reverse" or a seed. Raises WrongSetting for anything else."""
     text = os.environ.get("SIMT_SCHEDULE", "forward").strip().lower() or "forward"
     if text in ("forward", "reverse"):
         return text
     if text.isdigit():
         return int(text)
-    raise ValueError(f"SIMT_SCHEDULE={text!r}: it is forward, reverse, or a number that seeds a random order")
+    raise WrongSetting(f"SIMT_SCHEDULE={text!r}: it is forward, reverse, or a number that seeds a random order")
 
 
 def ordered(count: int, schedule: str | int, salt: int) -> np.ndarray:

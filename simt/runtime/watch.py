@@ -9,6 +9,8 @@ import os
 import sys
 import time
 
+from simt.runtime.faults import WrongSetting
+
 PROGRESS_AFTER_S = 5.0
 PROGRESS_EVERY_S = 1.0
 LINE_EVERY_S = 60.0         # where standard error is no terminal
@@ -16,7 +18,7 @@ TIMEOUT = 702               # CUDA_ERROR_LAUNCH_TIMEOUT
 
 
 def limit_s() -> float | None:
-    """SIMT_WATCHDOG_S: seconds that a launch may take; None for no limit. Raises ValueError for nonsense."""
+    """SIMT_WATCHDOG_S: seconds that a launch may take; None for no limit. Raises WrongSetting for nonsense."""
     text = os.environ.get("SIMT_WATCHDOG_S", "").strip()
     if not text:
         return None
@@ -25,7 +27,7 @@ def limit_s() -> float | None:
     except ValueError:
         seconds = 0.0
     if not seconds > 0:
-        raise ValueError(f"SIMT_WATCHDOG_S={text!r}: it is a number of seconds above 0")
+        raise WrongSetting(f"SIMT_WATCHDOG_S={text!r}: it is a number of seconds above 0")
     return seconds
 
 

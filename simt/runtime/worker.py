@@ -80,7 +80,6 @@ class Worker:
         self.local[:] = POISON
         if self.machine.observers:
             self.counters[:] = 0
-            self.sectors[:] = 0
             self.touched = np.zeros((len(starts) + 1, 2), np.uint8)
             self.set(touched=self.touched.ctypes.data, sample_block=launch.sample_block)
         self.launch = launch

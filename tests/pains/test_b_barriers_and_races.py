@@ -105,6 +105,23 @@ def test_a_barrier_in_a_loop_with_another_trip_count_in_each_warp_is_told():
     assert any("whole warps of the block have ended" in one.text for one in found)
 
 
+@pytest.mark.parametrize("rounds", [(1, 2, 3, 4), (7, 3, 5, 0), (4, 4, 4, 4)])
+def test_warps_may_leave_a_loop_with_a_barrier_in_different_rounds(rounds):
+    """The compiler copies the body of the loop, and the barrier with it: the copies are one. It is a finding, no failure."""
+
+    @cuda.jit
+    def leaving(rounds, out):
+        i = cuda.threadIdx.x
+        for _ in range(rounds[i // 32]):
+            cuda.syncthreads()
+            out[i] += 1
+
+    out = np.zeros(128, np.int32)
+    leaving[1, 128](np.array(rounds, np.int32), out)
+    assert out.tolist() == np.repeat(rounds, 32).tolist()
+    assert kinds(findings(leaving, 1, 128, np.array(rounds, np.int32), out)) == (set() if len(set(rounds)) == 1 else {"sync"})
+
+
 def test_a_barrier_in_a_helper_for_one_warp_names_the_helper_and_its_caller():
     """victorprad/InfiniTAM#75: a device function with barriers, called by the first 32 of 256 threads."""
 

@@ -1,13 +1,17 @@
 ; i32 simt_new_sectors(context, addresses, mask, kind): sectors that this block touches for the first time.
 ; A set of sectors per worker: ``sector_capacity`` (a power of two) pairs of (key, owner). A key is the sector's number with
-; the kind of access in its lowest bit; the owner is the number of the block plus one, so a new block finds the set empty.
+; the kind of access in its lowest bit; the owner is the number of the launch and of the block, so a new block finds the set
+; empty.
 ; A full neighbourhood (64 probes) counts as new, and says so in ``sectors_crowded``: the count is an estimate then.
 define i32 @simt_new_sectors(ptr %context, ptr %addresses, i32 %mask, i64 %kind) {
 entry:
   @load %table sector_set ptr
   @load %capacity sector_capacity i64
   @load %block block i64
-  %owner = add i64 %block, 1
+  @load %launch grid_id i64
+  %high = shl i64 %launch, 32
+  %low = add i64 %block, 1
+  %owner = or i64 %high, %low
   %wrap = sub i64 %capacity, 1
   br label %lanes
 lanes:

@@ -83,6 +83,16 @@ def test_a_bug_in_the_device_is_reported_with_its_traceback(monkeypatch):
     assert "ZeroDivisionError" in note and "test_errors.py" in note
 
 
+@pytest.mark.parametrize("variable, text", [("SIMT_THREADS", "x"), ("SIMT_SCHEDULE", "-1"), ("SIMT_WATCHDOG_S", "nan")])
+def test_a_variable_with_nonsense_is_the_readers_mistake_not_a_bug(increment, cells, monkeypatch, variable, text):
+    monkeypatch.setenv(variable, text)
+    with pytest.raises(CUDAError, match="INVALID_VALUE") as failed:
+        increment[1, 64](cells)
+    assert failed.value.__notes__[0].startswith(f"{variable}='{text}': it is ")
+    monkeypatch.undo()
+    increment[1, 64](cells)
+
+
 @pytest.mark.parametrize("error, code", [
     (Fault(700, "line", "lesson"), 700),
     (Unsupported("foo.bar", 12), errors.NOT_SUPPORTED),

@@ -19,6 +19,7 @@ from simt.driver.session import current
 LAUNCHES = int(os.environ.get("LAUNCHES", 500))
 PAGES = 512                 # 2 MiB: what the interpreter's own pools may take meanwhile
 FILLED = 200                # numba keeps the last 128 streams that it made arguments of, and 10 handles to be freed together
+SETTLED = 4000              # rounds after which allocators of the interpreter and of C hand out what they have
 PENDING = 11
 
 
@@ -37,7 +38,7 @@ def handles() -> tuple[int, ...]:
 
 def held_constant(work, times: int) -> None:
     """Run it a while to fill every pool, then ``times`` more: handles stay the same, memory too."""
-    work(max(times // 10, FILLED))
+    work(max(times // 10, FILLED, min(times, SETTLED)))
     cuda.current_context().memory_manager.deallocations.clear()
     before, pages = handles(), resident_pages()
     work(times)

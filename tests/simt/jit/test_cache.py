@@ -36,6 +36,13 @@ def test_a_damaged_entry_is_not_used_and_is_replaced(place, damage):
     assert cache.load("text") == CODE
 
 
+def test_an_entry_under_anothers_name_is_not_used(place):
+    cache.save("text", CODE)
+    cache.save("other", b"other code")
+    (place / cache.name_of("other")).replace(place / cache.name_of("text"))
+    assert cache.load("text") == b""
+
+
 def test_the_folder_is_private(place):
     cache.save("text", CODE)
     assert place.stat().st_mode & 0o777 == 0o700
@@ -70,6 +77,7 @@ def test_without_a_home_the_temporary_folder_serves(tmp_path, monkeypatch):
 
 def test_what_was_used_longest_ago_goes_first_when_the_folder_is_full(place, monkeypatch):
     monkeypatch.setattr(cache, "LIMIT_BYTES", 4000)
+    monkeypatch.setattr(cache, "TRIM_SHARE", 16)
     for index in range(5):
         cache.save(f"text {index}", bytes(1000))
         os.utime(place / cache.name_of(f"text {index}"), (index, index))

@@ -112,3 +112,36 @@ def test_freeing_what_malloc_did_not_give_or_has_back_fails_the_launch(bench, ad
 
 def test_freeing_null_does_nothing(bench):
     bench.kernel(release("0"), 1, FUNCTIONS)(np.zeros(1, np.uint32))
+
+
+BYTES = "0x8796A5B4C3D2E1F0"        # an argument of 8 bytes; every byte has another value, and its sign bit set
+WIDTHS = {8: "u8", 16: "u16", 32: "u32", 64: "u64"}
+
+
+@pytest.mark.parametrize("stored", list(WIDTHS))
+@pytest.mark.parametrize("loaded", list(WIDTHS))
+@pytest.mark.parametrize("signed", [False, True])
+def test_an_argument_may_be_read_in_other_pieces_than_it_was_stored_in(bench, stored, loaded, signed):
+    """numba stores a flag as 32 bits and reads it as 8. The function returns each piece it reads, extended to 64 bits."""
+    value, count = int(BYTES, 16), 64 // loaded
+    kind = WIDTHS[loaded].replace("u", "s" if signed else "u")
+    loads = "".join(f"ld.param.{kind} %x, [x+{k * loaded // 8}]; cvt.{kind[0]}64.{kind} %d1, %x; "
+                    f"st.param.b64 [result+{8 * k}], %d1;" for k in range(count))
+    register = ".reg .b64 %x;" if loaded == 64 else ".reg .b32 %x;" if loaded == 32 else ".reg .b16 %x;"
+    if loaded == 64:
+        loads = loads.replace(f"cvt.{kind[0]}64.{kind}", "mov.b64")
+    function = f"""
+.visible .func (.param .align 8 .b8 result[{8 * count}]) pieces(.param .align 8 .b8 x[8]) {{ .reg .b64 %d<2>; {register}
+{loads} ret; }}"""
+    stores = "".join(f"shr.u64 %d3, %d2, {k * stored}; cvt.u{max(stored, 16)}.u64 %y, %d3; "
+                     f"st.param.b{stored} [x+{k * stored // 8}], %y;" for k in range(64 // stored))
+    own = f".reg .b{max(stored, 16)} %y; .param .align 8 .b8 x[8]; .param .align 8 .b8 result[{8 * count}];"
+    if stored == 64:
+        stores = "st.param.b64 [x], %d2;"
+    reads = "".join(f"ld.param.b64 %d5, [result+{8 * k}]; st.global.u64 [%a0+{8 * k}], %d5;" for k in range(count))
+    body = f"mov.u64 %d2, {BYTES}; {{ {own} {stores} call (result), pieces, (x); {reads} }}"
+    out = np.zeros(count, np.int64)
+    bench.kernel(body, 1, function)(out, block=(1, 1, 1))
+    parts = [value >> (k * loaded) & ((1 << loaded) - 1) for k in range(count)]
+    expected = [part - (1 << loaded) if part >> (loaded - 1) and (signed or loaded == 64) else part for part in parts]
+    assert out.tolist() == expected
