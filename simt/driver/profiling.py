@@ -4,6 +4,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -35,8 +36,10 @@ class Profile:
         self.launches: list[LaunchProfile] = []
 
     def __enter__(self) -> Profile:
-        from simt.driver.enable import backend
+        from simt.driver.enable import backend, enable
 
+        if backend() == "off" and os.environ.get("SIMT") in ("auto", "force"):
+            enable()                    # otherwise it waits for the import of numba.cuda
         if backend() != "emulated":
             raise RuntimeError(
                 f"simt.profile counts on the emulated device, and the backend is {backend()!r}: simt.enable('force') "

@@ -26,6 +26,7 @@ from simt.observe.observer import Slots
 from simt.ptx.statements import Module
 
 COMPILING = threading.Lock()        # LLVM contexts are not shared safely between Python threads
+HUGE_LABELS = 4000
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 BRANCH_WEIGHTS = '!0 = !{!"branch_weights", i32 2000, i32 1}'
 
@@ -175,17 +176,17 @@ def external(emitter: KernelEmitter) -> list[str]:
 
 
 @functools.cache
-def target_machine():
-    return new_target_machine()
+def target_machine(level: int = 2):
+    return new_target_machine(level)
 
 
-def new_target_machine():
-    """An engine owns and frees its target machine, so each gets its own."""
+def new_target_machine(level: int = 2):
+    """An engine owns and frees its target machine, so each gets its own. level: of LLVM's code generator, 0 to 3"""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(),
-                                        opt=2, jit=True)
+                                        opt=level, jit=True)
 
 
 @functools.cache
@@ -211,11 +212,13 @@ def linked(code: bytes):
 
 
 def object_code(text: str) -> bytes:
-    """Machine code for IR."""
-    machine = target_machine()
+    """Machine code for IR. A kernel of very many blocks is not optimised: that takes minutes, and seconds without."""
+    is_huge = text.count(":\n") > HUGE_LABELS
+    machine = target_machine(0 if is_huge else 2)
     module = llvm.parse_assembly(text)
     module.verify()
-    optimise(module, machine)
+    if not is_huge:
+        optimise(module, machine)
     return machine.emit_object(module)
 
 

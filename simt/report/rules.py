@@ -6,8 +6,10 @@ bounds, and those of several rules do not add up.
 """
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
+from simt.model import modelled
 from simt.observe import names
 from simt.report import memory_rules
 from simt.report.advice import Advice, advise, worst_lines
@@ -175,7 +177,7 @@ def float64(subject: Subject) -> Iterator[Advice]:
 
     Only on devices where they are slower, and from 5 % of the floating-point instructions.
 
-    Gain: the line's part of fp64 instructions x (1 - fp64 peak / fp32 peak) x the fp64 pipe's part of the time.
+    Gain: what the modelled time loses where the line's fp64 instructions become fp32 ones and its conversions go.
     """
     double, single, convert = (names.instructions(kind) for kind in ("fp64", "fp32", "convert"))
     rate = subject.device.fp64_lanes / subject.device.fp32_lanes
@@ -184,7 +186,7 @@ def float64(subject: Subject) -> Iterator[Advice]:
         return
     accesses = [sample.bytes for sample in subject.profile.samples if sample.space != "local"]
     narrow = bool(accesses) and DOUBLE_BYTES not in accesses
-    for place, counters, part in worst_lines(subject, lambda counters: counters.get(double, 0), total):
+    for place, counters, _ in worst_lines(subject, lambda counters: counters.get(double, 0), total):
         converts, singles = counters.get(convert, 0), counters.get(single, 0)
         if converts or singles or narrow:       # else the data are float64: the precision that was asked for
             data = "; no access of the kernel is of 8 bytes" if narrow else ""
@@ -194,7 +196,17 @@ def float64(subject: Subject) -> Iterator[Advice]:
                 f"{count(singles)} float32 ones; the device does float64 at 1/{digits(1 / rate)} of the rate{data}",
                 "a literal such as 0.0 or 2.0, or a NumPy float64 scalar, makes it float64: write float32(0), or start the sum "
                 "from a float32",
-                part * (1 - rate) * subject.share("fp64"))
+                in_single(subject, counters))
+
+
+def in_single(subject: Subject, line: dict[str, int]) -> float:
+    """Part of the modelled time that goes if a line computes in float32 and converts nothing."""
+    double, single, convert = (names.instructions(kind) for kind in ("fp64", "fp32", "convert"))
+    counters, moved, gone = dict(subject.profile.counters), line.get(double, 0), line.get(convert, 0)
+    for name, change in ((double, -moved), (single, moved), (convert, -gone), (names.INSTRUCTIONS, -gone)):
+        counters[name] = max(counters.get(name, 0) + change, 0)
+    after = modelled(dataclasses.replace(subject.profile, counters=counters), subject.device).time_ns
+    return max(1 - after / subject.time_ns, 0.0) if subject.time_ns else 0.0
 
 
 def barriers(subject: Subject) -> Iterator[Advice]:

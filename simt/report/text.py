@@ -73,6 +73,11 @@ def heading(group: list[Subject]) -> Iterator[str]:
         yield f"  {duration(subject.time_ns)} modelled, bound by {profile.bound_by}; {subject.error}"
     if len(group) > 1:
         yield f"  the slowest of {len(group)} launches in this shape, which take {duration(spent(group))} together"
+    errors = [finding for finding in profile.findings if not finding.note]
+    if errors:
+        places = dict.fromkeys(place for finding in errors for place in finding.places)
+        yield from wrapped(f"! {len(errors)} finding{'s' if len(errors) > 1 else ''} of the checkers, below: "
+                           + ", ".join(quoted(place) for place in list(places)[:HOT]), "  ")
     if profile.sampled:
         yield from wrapped(f"~ {profile.sampling_told}", "  ")
 

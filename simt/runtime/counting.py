@@ -64,8 +64,9 @@ class Tally:
         sign = 0 if len(group.halves) == 1 else 1 if blocks == group.halves[0] else -1
         self.parts.append((values, Fraction(group.size, len(group.counted)), Fraction(sign * group.size, len(blocks))))
         self.observers = one.workers[0].machine.observers
-        if not self.samples:
-            self.samples = next(observer for observer in self.observers if isinstance(observer, Samples)).samples(values)
+        for observer in self.observers:
+            if isinstance(observer, Samples) and not self.samples:
+                self.samples = observer.samples(values)
         starts, ends, _ = one.launch.table
         sizes = (ends & ~READ_ONLY_END) - starts
         for worker in one.workers:

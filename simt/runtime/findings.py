@@ -17,17 +17,19 @@ WARP_BARRIER = "put cuda.syncthreads(), or as both are of one warp cuda.syncwarp
     "run in lock step"
 ALIASED = "every shared array of shape 0 begins at the same byte: take one, and cut it into slices that do not overlap"
 ONE_WRITER = "let one thread write, or use cuda.atomic"
+SAME_LINE = "put cuda.syncthreads(), or within one warp cuda.syncwarp(), behind the line, between the rounds of its loop; if one " \
+    "thread reads there what another writes, read first, then a barrier, then write"
 BLOCKS = "blocks of one launch are not ordered: use a second launch, a cooperative grid with grid.sync(), or cuda.atomic"
 UNWRITTEN = {
     "shared": "shared memory is not zero at the start: write each element that is read, then cuda.syncthreads()",
     "local": "local memory is not zero at the start: write each element before it is read",
     "global": "cuda.device_array is not zero: fill it first, or use cuda.to_device(np.zeros(...))",
 }
+EVERY_THREAD = "let every thread of the block come to the barrier: no return before it, and no condition around it; put the " \
+    "condition around the work"
 SYNC = {
-    "ended": ("some threads of the block have ended before this barrier: {lanes} of warp {warp}",
-              "do not return before a barrier: guard the work with `if`, and let every thread reach the barrier"),
-    "ended warps": ("{count} whole warps of the block have ended before this barrier",
-                    "do not return before a barrier: guard the work with `if`, and let every thread reach the barrier"),
+    "ended": ("some threads of the block end without coming to this barrier: {lanes} of warp {warp}", EVERY_THREAD),
+    "ended warps": ("{count} whole warps of the block end without coming to this barrier", EVERY_THREAD),
     "apart": ("threads of one warp come to this barrier apart: {lanes} of warp {warp} came by another way than the rest",
               "move the barrier out of the branch or loop that only some threads take"),
     "idle source": ("{lanes} of warp {warp} take a value from a lane that does not take part, which is undefined",
@@ -43,7 +45,9 @@ def tell(run, worker, hazards: list[Hazard]) -> list[Finding]:
         key = (finding.kind, finding.note, finding.places, hazard.space, hazard.what if finding.kind == "sync" else "")
         if key not in found:
             found[key] = finding
-    return sorted(found.values(), key=lambda finding: (finding.note, finding.places, finding.kind))
+    racing = {place for finding in found.values() if finding.kind == "race" and not finding.note for place in finding.places}
+    told = [finding for finding in found.values() if not finding.note or not racing.issuperset(finding.places)]
+    return sorted(told, key=lambda finding: (finding.note, finding.places, finding.kind))
 
 
 class _Telling:
@@ -54,9 +58,11 @@ class _Telling:
     def finding(self) -> Finding:
         tell_it = {"race": self.race, "alias": self.alias, "init": self.initialisation, "sync": self.synchronisation}
         text, advice = tell_it[self.hazard.kind]()
-        sources = [node.source for node in self.nodes() if node.source is not None]
-        places = tuple(sorted({(source.file, source.line) for source in sources}))
-        return Finding(self.hazard.kind, self.is_note, text, advice, places, self.hazard.count)
+        return Finding(self.hazard.kind, self.is_note, text, advice, self.places(), self.hazard.count)
+
+    def places(self) -> tuple[tuple[str, int], ...]:
+        """(file, line) of each thread, each once."""
+        return tuple(sorted({(node.source.file, node.source.line) for node in self.nodes() if node.source is not None}))
 
     @property
     def is_note(self) -> bool:
@@ -84,6 +90,8 @@ class _Telling:
         text += ": nothing says which comes first"
         if self.hazard.apart == 2:
             return text, BLOCKS
+        if first.site != second.site and len(self.places()) == 1:
+            return text, SAME_LINE
         if first.action == second.action == "write":
             return text, f"{ONE_WRITER}; or, if it is two steps, {BARRIER}" if first.site != second.site else ONE_WRITER
         return text, BARRIER if self.hazard.apart else WARP_BARRIER

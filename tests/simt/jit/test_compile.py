@@ -118,3 +118,19 @@ def test_the_same_kernel_gives_the_same_ir_in_every_process():
                             env=os.environ | {"PYTHONHASHSEED": seed, "SIMT": "off"}).stdout for seed in ("1", "2", "3")]
     assert found[0] == found[1] == found[2]
     assert len(set(found[0].split())) == 2
+
+
+def test_a_kernel_of_very_many_blocks_is_compiled_without_optimisation_and_does_the_same(bench, monkeypatch):
+    """Optimising one of 10,000 LLVM blocks took minutes."""
+    optimised = []
+    monkeypatch.setattr(jit, "optimise", lambda module, machine: optimised.append(module))
+    monkeypatch.setattr(jit, "HUGE_LABELS", 1)
+    loop = START_LOOP + "LOOP: add.u32 %r1, %r1, %r2; add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, %t; @%p1 bra LOOP;"
+    out = np.zeros(40, np.uint32)
+    bench.kernel(loop + STORE_LOOP, 1)(out, block=(40, 1, 1))
+    assert not optimised
+    assert out.tolist() == [max(t * (t - 1) // 2, 0) for t in range(40)]
+
+
+START_LOOP = "mov.u32 %t, %tid.x; mov.u32 %r1, 0; mov.u32 %r2, 0;"
+STORE_LOOP = "mul.wide.u32 %d1, %t, 4; add.u64 %d1, %a0, %d1; st.global.u32 [%d1], %r1;"
