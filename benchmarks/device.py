@@ -127,7 +127,7 @@ def compilations(runs: int) -> Iterator[Figure]:
 
 def load(ptx: str) -> None:
     program = Program(ptx, current().memory, current().device.compute_capability)
-    program.machine(next(iter(program.kernels)), BLOCK, False)
+    program.machine(next(iter(program.kernels)), BLOCK)
 
 
 @contextlib.contextmanager

@@ -5,6 +5,8 @@ alignment; else a native function looks at the lanes (simt/jit/support.py).
 """
 from __future__ import annotations
 
+import dataclasses
+
 from simt.ir.shapes import WARP
 from simt.observe.observer import Observer
 
@@ -36,26 +38,26 @@ def bank_wavefronts(offsets, size: int) -> int:
 class AddressObserver(Observer):
     """Base of observers that count over the addresses of an access."""
 
-    def count(self, emitter, access, mask: str, slot: int, native: str, known: tuple[int, ...] | None, unit: int) -> None:
-        """Add to consecutive slots from ``slot``: the ``known`` counts where all lanes run and the base is a multiple of
-        ``unit``; else what ``native(slots, addresses, mask, bytes)`` finds."""
-        text = emitter.text
+    def count(self, emitter, access, mask: str, native: str, width: int, known: tuple[int, ...] | None, unit: int) -> Counts:
+        """Emit the count of ``width`` numbers: where all lanes run and the base is a multiple of ``unit``, one count stands for
+        the ``known`` ones; else ``native(slots, addresses, mask, bytes)`` adds what it finds."""
+        text, slot = emitter.text, self.slot(1 + width)
         look, end = text.fresh_label("look"), text.fresh_label("counted")
         if known is not None:
             quick = text.fresh_label("quick")
             text.emit(f"br i1 {self.is_plain(emitter, access, mask, unit)}, label %{quick}, label %{look}")
             text.label(quick)
-            for k, value in enumerate(known):
-                self.add(emitter, slot + k, str(value))
+            self.add(emitter, slot, "1")
             text.emit(f"br label %{end}")
         else:
             text.emit(f"br label %{look}")
         text.label(look)
         emitter.memory.spill_addresses(access)
-        at = text.define(f"getelementptr i64, ptr %counters, i64 {slot}")
+        at = text.define(f"getelementptr i64, ptr %counters, i64 {slot + 1}")
         text.emit(f"call void @{native}(ptr {at}, ptr %addresses, i32 {mask}, i64 {access.site.bytes})")
         text.emit(f"br label %{end}")
         text.label(end)
+        return Counts(slot, known or (0,) * width)
 
     def is_plain(self, emitter, access, mask: str, unit: int) -> str:
         """i1: all 32 lanes run, and the base is a multiple of ``unit``."""
@@ -65,3 +67,15 @@ class AddressObserver(Observer):
             return full
         odd = text.define(f"and i64 {access.base.parts[0].text}, {unit - 1}")
         return text.define(f"and i1 {full}, {text.define(f'icmp eq i64 {odd}, 0')}")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Counts:
+    """Where the numbers of one access are: how often it was plain, each time with the ``known`` numbers; then the others."""
+
+    slot: int
+    known: tuple[int, ...]
+
+    def read(self, values: list[int]) -> list[int]:
+        plain = values[self.slot]
+        return [plain * number + values[self.slot + 1 + k] for k, number in enumerate(self.known)]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from simt.ir.shapes import WARP
 from simt.observe import names
-from simt.observe.addresses import AddressObserver, bank_wavefronts, distinct
+from simt.observe.addresses import AddressObserver, Counts, bank_wavefronts, distinct
 from simt.observe.observer import Reading, Slots
 
 SECTOR_BYTES, LINE_BYTES = 32, 128
@@ -23,23 +23,22 @@ NAMES = {
 class GlobalMemory(AddressObserver):
     def __init__(self, slots: Slots):
         super().__init__(slots)
-        self.sites: list[tuple[int, object]] = []
+        self.sites: list[tuple[Counts, object]] = []
 
     def on_access(self, emitter, access, mask: str) -> None:
         if access.space != "global" or access.site.action not in NAMES:
             return
-        slot = self.slot(5)
-        self.sites.append((slot, access.site))
         known = None
         if access.shape.bases == 1 and access.site.bytes >= 4:
             offsets = [offset + access.offset for offset in access.shape.offsets]
             known = (1, distinct(offsets, SECTOR_BYTES), distinct(offsets, LINE_BYTES),
                      bank_wavefronts(offsets, access.site.bytes), WARP)
         flat = access.shape.bases == 1 and access.shape.flat
-        self.count(emitter, access, mask, slot, "simt_count_global", known, 1 if flat else LINE_BYTES)
+        counts = self.count(emitter, access, mask, "simt_count_global", 5, known, 1 if flat else LINE_BYTES)
+        self.sites.append((counts, access.site))
 
     def collect(self, values: list[int]) -> Iterator[Reading]:
-        for slot, site in self.sites:
+        for counts, site in self.sites:
             scale = (1, 1, 1, 1, site.bytes)
-            for k, name in enumerate(NAMES[site.action]):
-                yield site.node.source, name, values[slot + k] * scale[k]
+            for name, value, times in zip(NAMES[site.action], counts.read(values), scale, strict=True):
+                yield site.node.source, name, value * times

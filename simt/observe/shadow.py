@@ -25,7 +25,7 @@ GLOBAL, SHARED = 0, 1
 # The header of the state, an array of int64: sizes and places of its parts, counted in elements. Behind it, for each access of
 # the kernel, 1 where it need not be looked at.
 (TIME, BLOCK, THREAD_COUNT, CLOCKS, KNOWN, THREADS, BLOCKS, BLOCK_COUNT, SHARED_AT, SHARED_WORDS, GLOBAL_AT, GLOBAL_SLOTS,
- GLOBAL_USED, CROWDED, FOUND_AT, FOUND, HEADER) = range(17)
+ GLOBAL_USED, CROWDED, LEARNT, FOUND_AT, FOUND, HEADER) = range(18)
 
 # One record, of two cache lines: the word it belongs to; through which variable it was last written; accesses of two fields
 # each; what was written. A read that nothing disturbs looks at the first line only.
@@ -62,8 +62,9 @@ def enter(p, block):
     p[BLOCK] = block
     for k in range(p[THREAD_COUNT]):
         p[p[CLOCKS] + k] = 1
-    for k in range(p[THREAD_COUNT] * WARP):
+    for k in range(p[THREAD_COUNT] * WARP if p[LEARNT] else 0):
         p[p[KNOWN] + k] = 0
+    p[LEARNT] = 0
     for k in range(p[THREAD_COUNT] * AGENT):
         p[p[THREADS] + k] = 0
 
@@ -223,17 +224,27 @@ def representatives(addresses, mask):
 
 @njit(cache=True)
 def read_quietly(p, word, block, what, when, variable):
-    """The common case of a read of shared memory: nothing was written since the last barrier, and it is the first read since.
-    Returns whether that was it."""
+    """The common cases of a read of a whole word of shared memory that nobody has written since the last barrier: the first
+    read since, one of a second warp, or one more when two warps are recorded. Returns whether that was it."""
     if word >= p[SHARED_WORDS]:
         return False
     at, epoch = p[SHARED_AT] + word * RECORD, when >> EPOCH_SHIFT
-    disturbed = p[at + WRITE + 1] >> EPOCH_SHIFT == epoch or p[at + READS + 1] >> EPOCH_SHIFT == epoch
-    if p[at + KEY] != block + 1 or p[at + ATOMICS] or disturbed:
+    first, second = at + READS, at + READS + ACCESS
+    if p[at + KEY] != block + 1 or p[at + ATOMICS] or p[at + WRITE + 1] >> EPOCH_SHIFT == epoch:
         return False
     if variable and p[at + VARIABLE] and variable != p[at + VARIABLE]:
         return False
-    p[at + READS], p[at + READS + 1] = what, when
+    if p[first + 1] >> EPOCH_SHIFT != epoch:
+        put(p, first, what, when)
+        return True
+    if p[first] & p[second] & ALL_BYTES != ALL_BYTES and (p[first] & ALL_BYTES != ALL_BYTES or p[second]):
+        return False
+    warp = ((p[first] >> WHO_SHIFT) - 1) // WARP
+    if p[second + 1] >> EPOCH_SHIFT == epoch:
+        return ((p[second] >> WHO_SHIFT) - 1) // WARP != warp
+    if ((what >> WHO_SHIFT) - 1) // WARP == warp:
+        return False
+    put(p, second, what, when)
     return True
 
 
@@ -292,7 +303,7 @@ def race_sync_warp(p, mask, warp, block):
     """A ``syncwarp`` of these lanes: each learns what the others had done."""
     if p[BLOCK] != block:
         enter(p, block)
-    first = warp * WARP
+    first, p[LEARNT] = warp * WARP, 1
     for lane in range(WARP):
         if mask >> lane & 1:
             p[known_at(p, first + lane, lane)] = p[p[CLOCKS] + first + lane]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from simt.ir.shapes import WARP
 from simt.observe import names
-from simt.observe.addresses import BANK_BYTES, AddressObserver, bank_wavefronts, lanes_per_wavefront
+from simt.observe.addresses import BANK_BYTES, AddressObserver, Counts, bank_wavefronts, lanes_per_wavefront
 from simt.observe.observer import Reading, Slots
 
 NAMES = {
@@ -22,21 +22,21 @@ NAMES = {
 class SharedMemory(AddressObserver):
     def __init__(self, slots: Slots):
         super().__init__(slots)
-        self.sites: list[tuple[int, object]] = []
+        self.sites: list[tuple[Counts, object]] = []
 
     def on_access(self, emitter, access, mask: str) -> None:
         if access.space != "shared" or access.site.action not in NAMES:
             return
-        slot, size = self.slot(4), access.site.bytes
-        self.sites.append((slot, access.site))
+        size = access.site.bytes
         known = None
         if access.shape.bases == 1 and size >= BANK_BYTES:
             known = (1, bank_wavefronts(access.shape.offsets, size), WARP, WARP // lanes_per_wavefront(size))
-        self.count(emitter, access, mask, slot, "simt_count_shared", known, 1)
+        counts = self.count(emitter, access, mask, "simt_count_shared", 4, known, 1)
+        self.sites.append((counts, access.site))
 
     def collect(self, values: list[int]) -> Iterator[Reading]:
-        for slot, site in self.sites:
-            requests, wavefronts, lanes, ideal = values[slot:slot + 4]
+        for counts, site in self.sites:
+            requests, wavefronts, lanes, ideal = counts.read(values)
             readings = (requests, wavefronts, lanes * site.bytes, wavefronts - ideal)
             for name, value in zip(NAMES[site.action], readings, strict=True):
                 yield site.node.source, name, value

@@ -17,7 +17,7 @@ WARP_BARRIER = "put cuda.syncthreads(), or as both are of one warp cuda.syncwarp
     "run in lock step"
 ALIASED = "every shared array of shape 0 begins at the same byte: take one, and cut it into slices that do not overlap"
 ONE_WRITER = "let one thread write, or use cuda.atomic"
-SAME_LINE = "put cuda.syncthreads(), or within one warp cuda.syncwarp(), behind the line, between the rounds of its loop; if one " \
+SAME_LINE = "put cuda.syncthreads(), or within one warp cuda.syncwarp(), behind the line, between rounds of its loop; if one " \
     "thread reads there what another writes, read first, then a barrier, then write"
 BLOCKS = "blocks of one launch are not ordered: use a second launch, a cooperative grid with grid.sync(), or cuda.atomic"
 UNWRITTEN = {
