@@ -27,11 +27,13 @@ GLOBAL, SHARED = 0, 1
 (TIME, BLOCK, THREAD_COUNT, CLOCKS, KNOWN, THREADS, BLOCKS, BLOCK_COUNT, SHARED_AT, SHARED_WORDS, GLOBAL_AT, GLOBAL_SLOTS,
  GLOBAL_USED, CROWDED, LEARNT, FOUND_AT, FOUND, HEADER) = range(18)
 
-# One record, of two cache lines: the word it belongs to; through which variable it was last written; accesses of two fields
-# each; what was written. A read that nothing disturbs looks at the first line only.
-KEY, VARIABLE, WRITE, READS, ATOMICS, VALUE, RECORD = 0, 1, 2, 4, 8, 12, 16
+# One record, of two cache lines: the word it belongs to; through which variable it was last written; the write, and a hash of
+# what was written; a read and an atomic, and SECOND fields behind each of these another one. An access has two fields. The
+# common cases look at the first line only.
+KEY, VARIABLE, WRITE, VALUE, READS, ATOMICS, RECORD = 0, 1, 2, 4, 5, 7, 16
+SECOND = 6
 # An access: thread, site and bytes in one number (0: none), and when.
-WHO_SHIFT, SITE_BITS, ACCESS = 20, 16, 2
+WHO_SHIFT, SITE_BITS = 20, 16
 # When: how many grid barriers, barriers of the block, and steps of the thread had passed.
 PHASE_SHIFT, EPOCH_SHIFT = 44, 20
 NEIGHBOURS = 64             # words whose records lie together
@@ -133,7 +135,7 @@ def put(p, access, what, when):
 @njit(cache=True)
 def remember(p, first, what, when):
     """Keep a read or an atomic beside those that are still unordered; of several threads, one of another warp if possible."""
-    second, who = first + ACCESS, what >> WHO_SHIFT
+    second, who = first + SECOND, what >> WHO_SHIFT
     if p[first] == 0 or ordered(p, first, who, when):
         put(p, first, what, when)
     elif ordered(p, second, who, when) or \
@@ -163,7 +165,7 @@ def record_of(p, space, word, block):
                 return 0
             p[GLOBAL_USED] += 1
     if p[at + KEY] != key:
-        for k in range(RECORD):
+        for k in range(RECORD if p[at + KEY] else 0):
             p[at + k] = 0
         p[at + KEY] = key
     return at
@@ -172,16 +174,20 @@ def record_of(p, space, word, block):
 @njit(cache=True)
 def touch(p, at, action, what, when, memory, value, variable):
     """Compare an access with a word's record, then record it."""
+    if action == STORE and not (p[at + WRITE] or p[at + READS] or p[at + ATOMICS]):
+        put(p, at + WRITE, what, when)
+        p[at + VALUE], p[at + VARIABLE] = value, variable
+        return
     if variable and p[at + VARIABLE] and variable != p[at + VARIABLE]:
         report(p, at + WRITE, ALIAS, what, action, memory, 0)
     if p[at + WRITE]:
         compare(p, at + WRITE, STORE, what, when, action, memory, int(action == STORE and value == p[at + VALUE]))
     if action != LOAD:
         compare(p, at + READS, LOAD, what, when, action, memory, 0)
-        compare(p, at + READS + ACCESS, LOAD, what, when, action, memory, 0)
+        compare(p, at + READS + SECOND, LOAD, what, when, action, memory, 0)
     if action != ATOMIC and p[at + ATOMICS]:
         compare(p, at + ATOMICS, ATOMIC, what, when, action, memory, 0)
-        compare(p, at + ATOMICS + ACCESS, ATOMIC, what, when, action, memory, 0)
+        compare(p, at + ATOMICS + SECOND, ATOMIC, what, when, action, memory, 0)
     if action == LOAD:
         remember(p, at + READS, what, when)
     elif action == ATOMIC:
@@ -229,7 +235,7 @@ def read_quietly(p, word, block, what, when, variable):
     if word >= p[SHARED_WORDS]:
         return False
     at, epoch = p[SHARED_AT] + word * RECORD, when >> EPOCH_SHIFT
-    first, second = at + READS, at + READS + ACCESS
+    first, second = at + READS, at + READS + SECOND
     if p[at + KEY] != block + 1 or p[at + ATOMICS] or p[at + WRITE + 1] >> EPOCH_SHIFT == epoch:
         return False
     if variable and p[at + VARIABLE] and variable != p[at + VARIABLE]:
