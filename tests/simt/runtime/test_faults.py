@@ -357,12 +357,14 @@ def test_ctrl_c_stops_a_kernel_within_a_second_and_the_next_launch_works(bench):
         pressed.append(time.monotonic())
         _thread.interrupt_main()
 
-    timer = threading.Timer(0.2, press)
-    timer.start()
+    timers = [threading.Timer(seconds, press) for seconds in (0.2, 10)]     # the second one, so that a lost one fails the test
+    for timer in timers:
+        timer.start()
     with pytest.raises(KeyboardInterrupt):
         kernel.launch([3, 4], grid=(100, 1, 1), threads=2)
+    timers[1].cancel()
     assert time.monotonic() - pressed[0] < 1
-    timer.join()
+    timers[0].join()
     kernel.launch([3, 3], grid=(100, 1, 1), threads=2)
 
 
