@@ -31,6 +31,17 @@ def seed() -> int:
     return SEED
 
 
+@pytest.fixture
+def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of the emulated device: skips them on another one; small grids and host arrays on purpose are not warned of."""
+    if simt.backend() != "emulated":
+        pytest.skip("these are tests of the emulated device: run them with SIMT=force")
+    from numba.cuda.core import config
+
+    monkeypatch.setattr(config, "CUDA_LOW_OCCUPANCY_WARNINGS", 0)
+    monkeypatch.setattr(config, "CUDA_WARN_ON_IMPLICIT_COPY", 0)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report = yield

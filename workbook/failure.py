@@ -7,6 +7,8 @@ import linecache
 import re
 import traceback
 
+from simt.driver.hints import line_looked_at
+
 HEAD_LINES, TAIL_LINES = 8, 8
 _CANDIDATE = re.compile(r"\s*\* \(.*\) -> ")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -42,10 +44,7 @@ def _line_at_fault(error: BaseException, source_path: str | None) -> int | None:
     for frame, line in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename == source_path:
             found = line
-        # numba-cuda loses the location of errors that numba's own modules raise; its type inference still holds it.
-        location = getattr(frame.f_locals.get("self"), "loc", None)
-        if location is not None and getattr(location, "filename", None) == source_path:
-            found = location.line
+        found = line_looked_at(frame, source_path) or found
     for note in getattr(error, "__notes__", ()):        # simt names the line there
         if named := re.search(rf"{re.escape(str(source_path))}:(\d+)", note):
             found = int(named[1])

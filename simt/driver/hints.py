@@ -8,6 +8,7 @@ import linecache
 import re
 import traceback
 from collections.abc import Callable
+from types import FrameType
 
 HINTS = (
     (r"No implementation of function Function\(<function (?:shared|local)\.array",
@@ -41,7 +42,9 @@ def is_about_the_kernel(error: BaseException) -> bool:
 def add_hint(error: BaseException, function: Callable) -> None:
     """Note the kernel where the message names no place, and the first sentence that fits, once."""
     if is_about_the_kernel(error) and 'File "' not in str(error):
-        path, line = function.__code__.co_filename, line_at_fault(error, function)
+        path, line = function.__code__.co_filename, function.__code__.co_firstlineno
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            line = line_looked_at(frame, path) or line
         text = linecache.getline(path, line).strip()
         note(error, f"in kernel {function.__name__}, {path}:{line}" + (f": {text}" if text else ""))
     text = "\n".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
@@ -51,17 +54,13 @@ def add_hint(error: BaseException, function: Callable) -> None:
             return
 
 
-def line_at_fault(error: BaseException, function: Callable) -> int:
-    """The line of the kernel that the compiler was looking at; the kernel's first where nothing tells.
+def line_looked_at(frame: FrameType, path: str) -> int | None:
+    """The line of a file that numba's compiler was looking at in a frame.
 
     numba-cuda loses the location of errors that numba's own modules raise; its type inference still holds it.
     """
-    found, path = function.__code__.co_firstlineno, function.__code__.co_filename
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        location = getattr(frame.f_locals.get("self"), "loc", None)
-        if getattr(location, "filename", None) == path:
-            found = location.line
-    return found
+    location = getattr(frame.f_locals.get("self"), "loc", None)
+    return location.line if getattr(location, "filename", None) == path else None
 
 
 def note(error: BaseException, text: str) -> None:

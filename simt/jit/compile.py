@@ -75,20 +75,16 @@ class Details:
 class Build:
     """One kernel for one block shape, to be compiled."""
 
-    def __init__(self, module: Module, name: str, block_shape: tuple[int, int, int], observers: tuple[type, ...]):
+    def __init__(self, module: Module, name: str, block_shape: tuple[int, int, int]):
         self.function = inline_calls(module, module.functions[name])
-        self.block_shape, self.observers = block_shape, observers
+        self.block_shape = block_shape
         self.layout = layout(module, self.function)
 
     def emitter(self, observers: tuple = ()) -> tuple[KernelEmitter, str]:
-        """The kernel's IR, and what wrote it. observers: made for this build"""
+        """What writes the kernel's IR, and the IR. observers: made for this build"""
         emitter = KernelEmitter(analyse_kernel(self.function, self.block_shape), observers)
         emitter.layout = self.layout
         return emitter, module_text(emitter)
-
-    def details(self) -> Details:
-        slots = Slots()
-        return details_of(self.emitter(tuple(observer(slots) for observer in self.observers))[0])
 
 
 def details_of(emitter: KernelEmitter) -> Details:
@@ -116,7 +112,7 @@ class Machine:
 
     @functools.cached_property
     def details(self) -> Details:
-        return self.build.details()
+        return details_of(self.build.emitter()[0])
 
 
 def compile_kernel(module: Module, name: str, block_shape: tuple[int, int, int], observers: tuple[type, ...] = (),
@@ -126,7 +122,7 @@ def compile_kernel(module: Module, name: str, block_shape: tuple[int, int, int],
     observers: classes from simt/observe; digest: of the module's text, for the cache ("": not kept)
     Raises Unsupported for PTX without a row.
     """
-    build = Build(module, name, block_shape, observers)
+    build = Build(module, name, block_shape)
     key = json.dumps([digest, name, block_shape, [observer.__qualname__ for observer in observers]]) if digest else ""
     head, _, code = (cache.load(key) if key else b"").partition(b"\n")
     if code and not observers:

@@ -27,11 +27,11 @@ from simt.jit.suspend import Suspension
 from simt.jit.turns import Turns
 from simt.jit.values import Values
 from simt.jit.warp import WarpInstructions
+from simt.observe.observer import ACTIONS
 from simt.ptx.statements import Imm, Negated, Operand, Reg, Symbol
 
 FAULT = -2
 FULL = "-1"                 # the mask with all 32 lanes
-MEMORY_KINDS = ("load", "store", "atomic")
 
 
 class KernelEmitter:
@@ -98,7 +98,7 @@ class KernelEmitter:
         if node.guard and self.observers:
             self.observe_guarded(node)
         if node.row.level == "warp":
-            if self.observers and node.row.kind not in MEMORY_KINDS:
+            if self.observers and node.row.kind not in ACTIONS:
                 self.observe_warp_instruction(node)
             node.row.lower(self, node)
             return

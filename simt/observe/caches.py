@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from simt.observe import names
-from simt.observe.observer import Observer, Reading, Slots
+from simt.observe.observer import ACTIONS, Observer, Reading, Slots, laid_out, native
 
-ACTIONS = ("load", "store", "atomic")
 LINE_BYTES = 128
 
 
@@ -27,7 +26,7 @@ class CacheSizes:
 
 class Caches(Observer):
     FIELD = "cache_state"
-    DECLARATIONS = (f"declare void @cache_access(ptr, ptr, ptr, {', '.join(['i64'] * 4)})",)
+    DECLARATIONS = (native("cache_access", 3, 4),)
 
     def __init__(self, slots: Slots):
         super().__init__(slots)
@@ -45,9 +44,8 @@ class Caches(Observer):
 
         sets = [max(size // LINE_BYTES // ways, 1)
                 for size, ways in ((sizes.l1_bytes, lru.WAYS_L1), (sizes.l2_bytes, lru.WAYS_L2))]
-        lengths = sets[0] * lru.WAYS_L1 * lru.WAY, sets[1] * lru.WAYS_L2 * lru.WAY
-        state = np.zeros(lru.HEADER + sum(lengths), np.int64)
-        state[[lru.L1_SETS, lru.L1_AT, lru.L2_SETS, lru.L2_AT]] = sets[0], lru.HEADER, sets[1], lru.HEADER + lengths[0]
+        state = laid_out(lru.HEADER, {lru.L1_AT: sets[0] * lru.WAYS_L1 * lru.WAY, lru.L2_AT: sets[1] * lru.WAYS_L2 * lru.WAY})
+        state[[lru.L1_SETS, lru.L2_SETS]] = sets
         return state
 
     def on_access(self, emitter, access, mask: str) -> None:
@@ -59,10 +57,9 @@ class Caches(Observer):
         self.sites.append((slot, access.site))
         emitter.memory.spill_addresses(access)
         at = text.define(f"getelementptr i64, ptr %counters, i64 {slot}")
-        lanes = text.define(f"zext i32 {mask} to i64")
-        numbers = (lanes, access.site.bytes, ACTIONS.index(access.site.action), emitter.context.load("block"))
-        text.emit(f"call void @cache_access(ptr %field.cache_state, ptr {at}, ptr %addresses, "
-                  + ", ".join(f"i64 {number}" for number in numbers) + ")")
+        numbers = (self.wide(emitter, mask), access.site.bytes, ACTIONS.index(access.site.action),
+                   emitter.context.load("block"))
+        self.call(emitter, "cache_access", ("%field.cache_state", at, "%addresses"), numbers)
 
     def collect(self, values: list[int]) -> Iterator[Reading]:
         from simt.observe import lru

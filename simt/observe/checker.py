@@ -12,7 +12,7 @@ import numpy as np
 
 from simt.observe.observer import Observer
 
-MAX_THREADS = 1024
+VERBS = ("read", "write", "atomic")         # of ACTIONS
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,17 +5,16 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from simt.observe.checker import MAX_THREADS, Actor, Checker, Extent, Hazard
+from simt.observe.checker import Actor, Checker, Extent, Hazard
+from simt.observe.observer import ACTIONS, laid_out, native
 
-ACTIONS = ("load", "store", "atomic")
-VERBS = ("read", "write", "atomic")
 SPACES = ("global", "shared", "local")
 
 
 class Initialisation(Checker):
     NAME = "init"
     FIELD = "init_state"
-    DECLARATIONS = (f"declare void @init_access(ptr, ptr, ptr, {', '.join(['i64'] * 7)})",)
+    DECLARATIONS = (native("init_access", 3, 7),)
 
     @classmethod
     def symbols(cls) -> dict[str, Callable]:
@@ -30,11 +29,7 @@ class Initialisation(Checker):
         shared_words, local_words = (max(-(-size // w.WORD_BYTES), 1) for size in (extent.shared_bytes, extent.local_bytes))
         sizes = {w.SHARED_AT: shared_words, w.LOCAL_AT: local_words * extent.threads, w.RANGES_AT: w.RANGE * len(extent.fresh),
                  w.FOUND_AT: w.MAX_FINDINGS * w.FINDING}
-        state = np.zeros(w.HEADER + sum(sizes.values()), np.int64)
-        place = w.HEADER
-        for name, size in sizes.items():
-            state[name] = place
-            place += size
+        state = laid_out(w.HEADER, sizes)
         state[[w.SELF, w.SHARED_WORDS, w.LOCAL_WORDS, w.RANGES]] = \
             state.ctypes.data, shared_words, local_words, len(extent.fresh)
         ranges = [number for start, marks in sorted(extent.fresh.items())
@@ -45,18 +40,16 @@ class Initialisation(Checker):
     def on_access(self, emitter, access, mask: str) -> None:
         if access.space not in SPACES:
             return
-        text, site = emitter.text, access.site
+        site = access.site
         emitter.memory.spill_addresses(access)
-        lanes, warp = (text.define(f"zext i32 {number} to i64") for number in (mask, "%warp"))
-        numbers = (lanes, site.bytes, site.index, ACTIONS.index(site.action), SPACES.index(access.space), warp,
-                   emitter.context.load("block"))
-        text.emit("call void @init_access(ptr %field.init_state, ptr %field.init_state, ptr %addresses, "
-                  + ", ".join(f"i64 {number}" for number in numbers) + ")")
+        numbers = (self.wide(emitter, mask), site.bytes, site.index, ACTIONS.index(site.action), SPACES.index(access.space),
+                   self.wide(emitter, "%warp"), emitter.context.load("block"))
+        self.call(emitter, "init_access", ("%field.init_state", "%field.init_state", "%addresses"), numbers)
 
     def hazards(self, state: np.ndarray, values: list[int]) -> Iterator[Hazard]:
         from simt.observe import written as w
 
         for k in range(int(state[w.FOUND])):
             site, who, address, space, count = state[state[w.FOUND_AT] + k * w.FINDING:][:w.FINDING].tolist()
-            yield Hazard("init", "", (Actor(*divmod(who - 1, MAX_THREADS), site=site, action="read"),), count, SPACES[space],
+            yield Hazard("init", "", (Actor(*divmod(who - 1, w.MAX_THREADS), site=site, action="read"),), count, SPACES[space],
                          address)

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from simt.ptx.statements import SourceLine
 
+ACTIONS = ("load", "store", "atomic")               # as native functions number them
 Reading = tuple[SourceLine | None, str, int]        # source line, counter name, value
 
 
@@ -58,6 +61,17 @@ class Observer:
         lanes = emitter.text.define(f"call i32 {count}(i32 {mask})")
         self.add(emitter, slot, emitter.text.define(f"zext i32 {lanes} to i64"))
 
+    @staticmethod
+    def call(emitter, function: str, pointers: tuple[str, ...], numbers: tuple[object, ...]) -> None:
+        """Emit the call of a native function: pointers, then i64 numbers."""
+        arguments = [f"ptr {pointer}" for pointer in pointers] + [f"i64 {number}" for number in numbers]
+        emitter.text.emit(f"call void @{function}({', '.join(arguments)})")
+
+    @staticmethod
+    def wide(emitter, number: str) -> str:
+        """An i32 as i64."""
+        return emitter.text.define(f"zext i32 {number} to i64")
+
     def on_block(self, emitter, block) -> None:
         """A basic block starts with ``emitter.mask`` running."""
 
@@ -90,6 +104,22 @@ class Observer:
     def executed(self, values: list[int]) -> dict[int, int]:
         """Line of the PTX -> how often warps ran it, out of the same slots."""
         return {}
+
+
+def native(function: str, pointers: int, numbers: int) -> str:
+    """Declaration of a native function as ``Observer.call`` calls it."""
+    return f"declare void @{function}({', '.join(['ptr'] * pointers + ['i64'] * numbers)})"
+
+
+def laid_out(head: int, sizes: dict[int, int]) -> np.ndarray:
+    """The zeroed state of native functions, int64: a head, then parts. sizes: field of the head that holds the part's place ->
+    its length."""
+    state = np.zeros(head + sum(sizes.values()), np.int64)
+    place = head
+    for field, size in sizes.items():
+        state[field] = place
+        place += size
+    return state
 
 
 def add_up(observers, values: list[int]) -> tuple[dict[str, int], dict[tuple[str, int], dict[str, int]]]:

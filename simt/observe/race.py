@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from simt.ir.origins import origins
-from simt.observe.checker import MAX_THREADS, Actor, Checker, Extent, Hazard
+from simt.observe.checker import VERBS, Actor, Checker, Extent, Hazard
+from simt.observe.observer import ACTIONS, laid_out, native
 
-ACTIONS = ("load", "store", "atomic")
-VERBS = ("read", "write", "atomic", "write")
-ALIAS = 3                       # in place of the first action
 SPACES = ("global", "shared")
 MOST_BLOCKS = 1 << 16           # with a release of their own; more share them
 MOST_GLOBAL_WORDS = 1 << 20
@@ -23,8 +21,7 @@ MOST_GLOBAL_WORDS = 1 << 20
 class Races(Checker):
     NAME = "race"
     FIELD = "race_state"
-    DECLARATIONS = (f"declare void @race_access(ptr, ptr, ptr, {', '.join(['i64'] * 11)})",
-                    "declare void @race_sync_warp(ptr, i64, i64, i64)", "declare void @race_fence(ptr, i64, i64, i64)")
+    DECLARATIONS = (native("race_access", 3, 11), native("race_sync_warp", 1, 3), native("race_fence", 1, 3))
 
     @classmethod
     def symbols(cls) -> dict[str, Callable]:
@@ -44,12 +41,8 @@ class Races(Checker):
             s.BLOCKS: blocks * s.AGENT, s.SHARED_AT: shared_words * s.RECORD, s.GLOBAL_AT: slots * s.RECORD,
             s.FOUND_AT: s.MAX_FINDINGS * s.FINDING,
         }
-        state = np.zeros(s.HEADER + extent.sites + sum(sizes.values()), np.int64)
+        state = laid_out(s.HEADER + extent.sites, sizes)
         state[[s.HEADER + site for site in extent.harmless]] = 1
-        place = s.HEADER + extent.sites
-        for name, size in sizes.items():
-            state[name] = place
-            place += size
         state[[s.BLOCK, s.THREAD_COUNT, s.BLOCK_COUNT, s.SHARED_WORDS, s.GLOBAL_SLOTS]] = \
             -1, extent.threads, blocks, max(shared_words, 1), slots
         return state
@@ -75,11 +68,10 @@ class Races(Checker):
         memory.spill_addresses(access)
         for index, value in enumerate(access.values):
             memory.to_exchange(index, value, value.type)
-        numbers = (site.element_bytes, site.elements, site.index, ACTIONS.index(site.action), SPACES.index(access.space),
-                   self.variable(emitter, access))
-        context = [emitter.context.load(name) for name in ("block", "epoch", "phase")]
-        text.emit(f"call void @race_access(ptr %field.race_state, ptr %addresses, ptr %exchange, i64 {self.wide(text, mask)}, "
-                  + ", ".join(f"i64 {number}" for number in (*numbers, self.wide(text, "%warp"), *context)) + ")")
+        numbers = (self.wide(emitter, mask), site.element_bytes, site.elements, site.index, ACTIONS.index(site.action),
+                   SPACES.index(access.space), self.variable(emitter, access), self.wide(emitter, "%warp"),
+                   *(emitter.context.load(name) for name in ("block", "epoch", "phase")))
+        self.call(emitter, "race_access", ("%field.race_state", "%addresses", "%exchange"), numbers)
         text.emit(f"br label %{end}")
         text.label(end)
 
@@ -94,8 +86,8 @@ class Races(Checker):
             function = "race_fence"
         else:
             return
-        numbers = (self.wide(text, mask), self.wide(text, "%warp"), emitter.context.load("block"))
-        text.emit(f"call void @{function}(ptr %field.race_state, {', '.join(f'i64 {number}' for number in numbers)})")
+        numbers = (self.wide(emitter, mask), self.wide(emitter, "%warp"), emitter.context.load("block"))
+        self.call(emitter, function, ("%field.race_state",), numbers)
 
     @staticmethod
     def variable(emitter, access) -> int:
@@ -106,10 +98,6 @@ class Races(Checker):
         roots = {root.name for root in origins(emitter.kernel.values, access.site.node.operands[0]) if root.name in shared}
         return 1 + sorted(shared).index(roots.pop()) if len(roots) == 1 else 0
 
-    @staticmethod
-    def wide(text, number: str) -> str:
-        return text.define(f"zext i32 {number} to i64")
-
     # -- afterwards
 
     def hazards(self, state: np.ndarray, values: list[int]) -> Iterator[Hazard]:
@@ -117,13 +105,9 @@ class Races(Checker):
 
         for k in range(int(state[s.FOUND])):
             row = state[state[s.FOUND_AT] + k * s.FINDING:][:s.FINDING].tolist()
-            actors = tuple(Actor(*divmod(row[4 + i] - 1, MAX_THREADS), site=row[2 + i], action=VERBS[row[i]]) for i in (0, 1))
+            is_alias = row[0] == s.ALIAS
+            actions = (s.STORE if is_alias else row[0], row[1])
+            actors = tuple(Actor(*divmod(row[4 + i] - 1, s.MAX_THREADS), site=row[2 + i], action=VERBS[actions[i]])
+                           for i in (0, 1))
             what, space, address = "equal values" if row[8] else "", SPACES[row[6] & 1], row[6] >> 1
-            yield Hazard("alias" if row[0] == ALIAS else "race", what, actors, row[7], space, address, apart=row[9])
-
-    @staticmethod
-    def crowded(state: np.ndarray) -> bool:
-        """Whether more global memory was touched than could be watched."""
-        from simt.observe import shadow as s
-
-        return bool(state[s.CROWDED])
+            yield Hazard("alias" if is_alias else "race", what, actors, row[7], space, address, apart=row[9])

@@ -25,7 +25,7 @@ GLOBAL, SHARED = 0, 1
 # The header of the state, an array of int64: sizes and places of its parts, counted in elements. Behind it, for each access of
 # the kernel, 1 where it need not be looked at.
 (TIME, BLOCK, THREAD_COUNT, CLOCKS, KNOWN, THREADS, BLOCKS, BLOCK_COUNT, SHARED_AT, SHARED_WORDS, GLOBAL_AT, GLOBAL_SLOTS,
- GLOBAL_USED, CROWDED, LEARNT, FOUND_AT, FOUND, HEADER) = range(18)
+ GLOBAL_USED, LEARNT, FOUND_AT, FOUND, HEADER) = range(17)
 
 # One record, of two cache lines: the word it belongs to; through which variable it was last written; the write, and a hash of
 # what was written; a read and an atomic, and SECOND fields behind each of these another one. An access has two fields. The
@@ -161,7 +161,6 @@ def record_of(p, space, word, block):
             at = p[GLOBAL_AT] + slot * RECORD
         if p[at + KEY] == 0:
             if 4 * p[GLOBAL_USED] > 3 * p[GLOBAL_SLOTS]:
-                p[CROWDED] = 1
                 return 0
             p[GLOBAL_USED] += 1
     if p[at + KEY] != key:

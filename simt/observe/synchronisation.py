@@ -42,10 +42,9 @@ class Synchronisation(Checker):
         seen = text.define(f"load i64, ptr {at}")
         text.emit(f"br i1 {text.define(f'icmp eq i64 {seen}, 0')}, label %{first}, label %{counted}")
         text.label(first)
-        wide = text.define(f"zext i32 {lanes} to i64")
         start = text.define(f"mul i32 %warp, {WARP}")
-        for field, value in ((BLOCK, emitter.context.load("block")), (LANES, wide),
-                             (LANE, text.define(f"zext i32 {start} to i64"))):
+        for field, value in ((BLOCK, emitter.context.load("block")), (LANES, self.wide(emitter, lanes)),
+                             (LANE, self.wide(emitter, start))):
             to = text.define(f"getelementptr i64, ptr %counters, i64 {slot + field}")
             text.emit(f"store i64 {value}, ptr {to}")
         text.emit(f"br label %{counted}")

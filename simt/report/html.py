@@ -9,7 +9,7 @@ from simt.report.lines import COLUMNS, listing
 from simt.report.rules import advice
 from simt.report.sections import Section, Table, sections
 from simt.report.subject import Subject, by_launch_shape, quoted
-from simt.report.text import GROUPS, HOT, cell, shape, shown, spent
+from simt.report.text import GROUPS, HOT, cell, shape, shown, together
 from simt.report.units import digits, duration
 
 STYLE = """
@@ -52,8 +52,7 @@ def launch(group: list[Subject]) -> Iterator[str]:
     yield f"<h3>{escape(subject.kernel)} {escape(shape(subject))}</h3><p>{escape(subject.device.title)}"
     if subject.time_ns:
         yield f": <b>{duration(subject.time_ns)}</b> modelled, bound by {escape(profile.bound_by)}; {escape(subject.error)}"
-    if len(group) > 1:
-        yield f"<br>the slowest of {len(group)} launches in this shape, which take {duration(spent(group))} together"
+    yield from (f"<br>{line}" for line in together(group))
     if profile.sampled:
         yield f"<br>{escape(profile.sampling_told)}"
     yield "</p>"

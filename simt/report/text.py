@@ -45,6 +45,13 @@ def spent(group: list[Subject]) -> float:
     return sum(subject.time_ns for subject in group)
 
 
+def together(group: list[Subject]) -> list[str]:
+    """What is said of launches that the first one stands for; nothing of one alone."""
+    if len(group) < 2:
+        return []
+    return [f"the slowest of {len(group)} launches in this shape, which take {duration(spent(group))} together"]
+
+
 def shape(subject: Subject) -> str:
     return f"{subject.profile.grid} x {subject.profile.block}"
 
@@ -71,8 +78,7 @@ def heading(group: list[Subject]) -> Iterator[str]:
     yield f"{subject.kernel}  {shape(subject)}  on {subject.device.title}"
     if subject.time_ns:
         yield f"  {duration(subject.time_ns)} modelled, bound by {profile.bound_by}; {subject.error}"
-    if len(group) > 1:
-        yield f"  the slowest of {len(group)} launches in this shape, which take {duration(spent(group))} together"
+    yield from (f"  {line}" for line in together(group))
     errors = [finding for finding in profile.findings if not finding.note]
     if errors:
         places = dict.fromkeys(place for finding in errors for place in finding.places)

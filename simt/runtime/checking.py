@@ -73,8 +73,9 @@ class Checks:
     def begin(self, worker) -> dict[type[Observer], np.ndarray]:
         run, memory = self.run_of, self.run_of.launcher.memory
         details = worker.machine.details
+        harmless = only_read(run, details) if Races in self.checkers else frozenset()
         extent = Extent(worker.machine.threads, run.blocks, worker.shared_bytes, worker.machine.layout.local_bytes,
-                        memory.used_bytes, len(details.sites), only_read(run, details),
+                        memory.used_bytes, len(details.sites), harmless,
                         memory.fresh.marks if memory.fresh is not None else {})
         return {kind: kind.state(extent) for kind in self.checkers if kind.FIELD} | {
             kind: kind.state(self.caches) for kind in self.counted_too}

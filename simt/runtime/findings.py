@@ -3,13 +3,12 @@ from __future__ import annotations
 
 import ast
 
-from simt.ir.known import thread_index
 from simt.ir.shapes import WARP
 from simt.observe.checker import Actor, Hazard
 from simt.observe.profile import Finding
 from simt.runtime.arguments import argument_names, source_line
-from simt.runtime.names import AXES, function_name, lanes_of
-from simt.runtime.places import where
+from simt.runtime.names import function_name, lanes_of
+from simt.runtime.places import thread_at, where
 from simt.runtime.stray import kernel_arrays
 
 BARRIER = "put cuda.syncthreads() between the two lines, where every thread of the block passes"
@@ -127,8 +126,7 @@ class _Telling:
         return actor.block % x, actor.block // x % y, actor.block // (x * y)
 
     def thread(self, actor: Actor) -> str:
-        thread = tuple(thread_index(self.run.block, axis, actor.thread) for axis in AXES)
-        place = f"thread {thread}"
+        place = f"thread {thread_at(self.run, actor.thread)}"
         others = {other.block for other in self.hazard.actors}
         return place if len(others) == 1 and self.run.blocks == 1 else f"{place} of block {self.block(actor)}"
 

@@ -141,11 +141,10 @@ class _Run:
         """A pass over these blocks (None: all, in the schedule's order) with up to ``threads`` workers."""
         if machine.needs.allocates:
             self.launcher.heap.begin()
-        total = math.prod(self.grid)
         cooperative = machine.needs.cooperative
         if blocks is None and (cooperative or self.schedule != "forward"):
-            blocks = schedule.ordered(total, self.schedule, 1)
-        count = total if blocks is None else len(blocks)
+            blocks = schedule.ordered(self.blocks, self.schedule, 1)
+        count = self.blocks if blocks is None else len(blocks)
         workers = 1 if cooperative else max(min(threads, count), 1)
         launch = Launch(
             grid=self.grid, dynamic_shared_bytes=self.dynamic, params=self.params, table=self.launcher.memory.table(),

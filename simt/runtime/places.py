@@ -25,9 +25,13 @@ def block_of(worker) -> tuple[int, ...]:
     return tuple(worker.field(f"ctaid_{axis}") for axis in AXES)
 
 
-def thread_in_block(run, worker, lane: int) -> tuple[int, ...]:
-    linear = worker.field("fault_warp") * WARP + lane
+def thread_at(run, linear: int) -> tuple[int, ...]:
+    """A thread's x, y, z in its block, from its number there."""
     return tuple(thread_index(run.block, axis, linear) for axis in AXES)
+
+
+def thread_in_block(run, worker, lane: int) -> tuple[int, ...]:
+    return thread_at(run, worker.field("fault_warp") * WARP + lane)
 
 
 def place_in_grid(run, worker, lane: int) -> tuple[int, ...]:

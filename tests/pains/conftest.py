@@ -10,17 +10,11 @@ from contextlib import contextmanager
 
 import pytest
 from cuda.core._utils.cuda_utils import CUDAError
-from numba.cuda.core import config
-
-import simt
 
 
 @pytest.fixture(autouse=True)
-def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    if simt.backend() != "emulated":
-        pytest.skip("these are tests of the emulated device: run them with SIMT=force")
-    monkeypatch.setattr(config, "CUDA_LOW_OCCUPANCY_WARNINGS", 0)  # small grids and host arrays on purpose
-    monkeypatch.setattr(config, "CUDA_WARN_ON_IMPLICIT_COPY", 0)
+def on_the_emulated_device(emulated: None) -> None:
+    """All tests of this folder are."""
 
 
 @pytest.fixture

@@ -202,9 +202,9 @@ def _save(counted: Profile, title: str, html: Path | None, picture: Path | None)
             html.write_text(counted.to_html(title), encoding="utf-8")
             saved.append(html)
         if picture is not None:
-            from workbook import pictures
+            from workbook import profile_pictures
 
-            saved += pictures.save(counted.subjects(), picture)
+            saved += profile_pictures.save(counted.subjects(), picture)
     except OSError as error:
         raise click.ClickException(f"{error.filename or html or picture} cannot be written ({error.strerror})") from None
     return saved

@@ -9,19 +9,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numba import cuda
-from numba.cuda.core import config
 
-import simt
 from simt.driver import session
 from simt.model.device import load
 
 
 @pytest.fixture(autouse=True)
-def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    if simt.backend() != "emulated":
-        pytest.skip("these are tests of the emulated device: run them with SIMT=force")
-    monkeypatch.setattr(config, "CUDA_LOW_OCCUPANCY_WARNINGS", 0)  # small grids and host arrays on purpose
-    monkeypatch.setattr(config, "CUDA_WARN_ON_IMPLICIT_COPY", 0)
+def on_the_emulated_device(emulated: None) -> None:
+    """All tests of this folder are."""
 
 
 @pytest.fixture(scope="session")

@@ -107,7 +107,7 @@ from simt.ptx import parse
 module, slots = parse(sys.stdin.read()), Slots()
 name = next(iter(module.functions))
 for observers in ((), tuple(one(slots) for one in counting())):
-    print(hashlib.sha256(Build(module, name, (48, 2, 1), ()).emitter(observers)[1].encode()).hexdigest())
+    print(hashlib.sha256(Build(module, name, (48, 2, 1)).emitter(observers)[1].encode()).hexdigest())
 """
 
 

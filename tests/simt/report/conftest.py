@@ -1,8 +1,6 @@
 """Launches to report on: kernels small enough to count by hand, and profiles made up for the rules about shapes."""
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import pytest
 from numba import cuda, float32, float64
@@ -13,6 +11,7 @@ from simt.model import load, retime
 from simt.observe import names
 from simt.observe.profile import LaunchProfile
 from simt.report.subject import Subject
+from tests.simt.report.places import place_of
 
 ROUNDS = 64
 
@@ -112,10 +111,16 @@ KERNELS = {name: value for name, value in globals().items() if hasattr(value, "p
 
 
 @pytest.fixture(autouse=True)
-def emulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    if simt.backend() != "emulated":
-        pytest.skip("these are tests of the emulated device: run them with SIMT=force")
-    monkeypatch.setattr(config, "CUDA_LOW_OCCUPANCY_WARNINGS", 0)  # small grids on purpose
+def on_the_emulated_device(emulated: None) -> None:
+    """All tests of this folder are."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_grids():
+    """Are on purpose, and numba need not warn of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(config, "CUDA_LOW_OCCUPANCY_WARNINGS", 0)
+        yield
 
 
 class Launched:
@@ -127,9 +132,7 @@ class Launched:
 
     def line(self, text: str) -> int:
         """The line of the kernel that holds this text."""
-        lines, start = inspect.getsourcelines(self.kernel.py_func)
-        found, = (start + index for index, line in enumerate(lines) if text in line)
-        return found
+        return place_of(self.kernel, text)[1]
 
 
 @pytest.fixture(scope="session")

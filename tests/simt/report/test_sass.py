@@ -2,14 +2,12 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import math
 import re
 
 import numpy as np
 import pytest
 from numba import cuda, float32
-from numba.cuda.core import config
 
 import simt
 from simt.driver import cubin
@@ -18,6 +16,7 @@ from simt.driver.libraries import Library
 from simt.observe.profile import Code
 from simt.report import mix, sass
 from simt.report.sass import NoSass
+from tests.simt.report.places import place_of
 
 
 @cuda.jit(device=True)
@@ -36,14 +35,6 @@ def scaled(a, n):
         a[x] = halved(total)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def small_grids():
-    """Are on purpose, and numba need not warn of them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(config, "CUDA_LOW_OCCUPANCY_WARNINGS", 0)
-        yield
-
-
 @pytest.fixture(scope="module")
 def profile():
     """Of 2 x 32 threads that add up 64 products each."""
@@ -60,9 +51,7 @@ def code(profile):
 
 def line(text: str, function=scaled) -> tuple[str, int]:
     """The place of the line that holds this text."""
-    lines, start = inspect.getsourcelines(function.py_func)
-    found, = (start + index for index, words in enumerate(lines) if text in words)
-    return __file__, found
+    return place_of(function, text)
 
 
 def test_instructions_follow_each_other(code):

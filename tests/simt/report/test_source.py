@@ -2,18 +2,17 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import json
 
 import numpy as np
 import pytest
 from numba import cuda, float32
-from numba.cuda.core import config
 
 import simt
 from simt.observe import names
 from simt.observe.profile import Code
 from simt.report import mix, source
+from tests.simt.report.places import place_of
 
 
 @cuda.jit
@@ -51,14 +50,6 @@ def profiled(kernel, *arrays):
     return profile.launches[0]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def small_grids():
-    """Are on purpose, and numba need not warn of them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(config, "CUDA_LOW_OCCUPANCY_WARNINGS", 0)
-        yield
-
-
 @pytest.fixture(scope="module")
 def launch():
     return profiled(tiled, np.ones(64, np.float32), np.ones(64, np.float32))
@@ -75,9 +66,7 @@ def spilled():
 
 
 def place(text: str, kernel=tiled) -> tuple[str, int]:
-    lines, start = inspect.getsourcelines(kernel.py_func)
-    found, = (start + index for index, words in enumerate(lines) if text in words)
-    return __file__, found
+    return place_of(kernel, text)
 
 
 def test_a_line_has_its_text_its_counters_and_its_part(view, launch):

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 from cuda.core._utils.cuda_utils import CUDAError
 from numba import cuda, float32
-from numba.cuda.core import config
 
-import simt
 from simt.driver.session import current
 
+pytestmark = pytest.mark.usefixtures("emulated")
 ILLEGAL, FAILED, INVALID = "ILLEGAL_ADDRESS", "LAUNCH_FAILED", "INVALID_VALUE"
 TABLE = np.arange(10, dtype=np.float32)
 MANY = 44
@@ -236,13 +235,6 @@ BROKEN = {
         "kernel forever: still running after 0.3 s (SIMT_WATCHDOG_S)", "block (0, 0, 0) was going round at", "test_lessons.py"),
         watchdog_s="0.3"),
 }
-
-
-@pytest.fixture(autouse=True)
-def emulated(monkeypatch):
-    if simt.backend() != "emulated":
-        pytest.skip("these are tests of the emulated device: run them with SIMT=force")
-    monkeypatch.setattr(config, "CUDA_LOW_OCCUPANCY_WARNINGS", 0)
 
 
 @pytest.fixture(scope="module")
