@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -18,6 +19,8 @@ SEED = int(os.environ["SEED"]) if os.environ.get("SEED") else secrets.randbits(3
 
 def pytest_configure() -> None:
     os.environ["SEED"] = str(SEED)          # processes that share the tests, and those that tests start, share the seed
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:       # as a shell leaves it for what runs in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     simt.enable("auto" if os.environ.get("SIMT") else "force", quiet=True)
 
 
