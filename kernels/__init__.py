@@ -1,1 +1,5 @@
-"""Kernels that teach: one package per problem, one file per step. See kernels.ladder."""
+"""Ladders of kernels, each from slow to fast. A family's ladders, in the order in which to climb them, as paths below here."""
+
+FAMILIES: dict[str, tuple[str, ...]] = {
+    "matmul": ("matmul",),
+}

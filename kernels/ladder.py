@@ -1,14 +1,15 @@
 """A ladder: one problem, one reference, and steps from slow to fast.
 
-LADDER = Ladder(…) stands in kernels/<name>/__init__.py; each step is a file, s10_naive.py and so on, beside it.
-The number only orders the files: a step's stable name is the word, and its id is "<ladder>/<word>".
+LADDER = Ladder(…) stands in the __init__.py of the ladder's folder, which kernels/__init__.py lists; each step is a file,
+s10_naive.py and so on, beside it. The number only orders the files: a step's stable name is the word, and its id is
+"<ladder>/<word>".
 
 A step's file has
     run(buffers, stream)   launches everything; buffers: {name: device array} of inputs, outputs and scratch
     cost(case) -> Cost     the work of one run, equal to the counters of the emulated device
     CLAIMS                 tuple of Claim: what "Why faster" says, as counter totals
     kernel                 the @cuda.jit function (or several, under any names)
-    scratch(case)          optional: {name: (shape, dtype)} of device memory that run needs besides
+    scratch(case, inputs)  optional: {name: (shape, dtype)} of device memory that run needs besides
 and a docstring with the sections of SECTIONS. Nothing is imported before it is asked for.
 """
 
@@ -18,7 +19,6 @@ import ast
 import difflib
 import importlib
 import importlib.util
-import pkgutil
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,11 @@ from typing import Any
 
 import numpy as np
 
+from kernels import FAMILIES
 from kernels.fingerprint import fingerprint
+
+KINDS = {"integers": "integer-valued", "normal": "normal"}
+"""Whole numbers in [-8, 8], on which a sum has one right answer, and normal numbers."""
 
 SECTIONS = ("Computes", "Launch", "Cost", "Changed", "Why faster", "Source")
 
@@ -136,9 +140,9 @@ class Step:
     def cost(self, case: Case) -> Cost:
         return self.module.cost(case)
 
-    def scratch(self, case: Case) -> Layout:
+    def scratch(self, case: Case, inputs: Mapping[str, np.ndarray]) -> Layout:
         """Shape and dtype of each piece of device memory that run needs besides inputs and outputs."""
-        return self.module.scratch(case) if hasattr(self.module, "scratch") else {}
+        return self.module.scratch(case, inputs) if hasattr(self.module, "scratch") else {}
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -187,33 +191,37 @@ class Step:
 class Ladder:
     """One problem and its steps, slow to fast.
 
-    make(case, rng, kind) -> {name: array}         inputs; kind "integers" (exact in any order) or "normal"
-    reference(inputs) -> {name: float64 array}     outputs, computed by NumPy
+    package: the module that makes it, __name__; the ladder's name is its last word
+    make(case, rng, kind) -> {name: array}         inputs of one kind; without one, those that are timed
+    reference(inputs) -> {name: array}             outputs, computed by NumPy in float64 or exact integers
     tolerance(case, inputs) -> {name: array|float} largest allowed |output - reference|, per cell or for all
-    outputs(case) -> {name: (shape, dtype)}        what run writes
+    outputs(case, inputs) -> {name: (shape, dtype)} what run writes
     cases: sizes on which every step is checked;   timed_case: the size of the published table
     steps: module names "sNN_word", slow to fast; afterwards the Step objects
+    kinds: {kind: how a person calls such inputs}; every case is checked with each of them
     """
 
     def __init__(
         self,
-        name: str,
+        package: str,
         make: Callable[..., Arrays],
         reference: Callable[[Arrays], Arrays],
         tolerance: Callable[[Case, Arrays], dict[str, np.ndarray | float]],
-        outputs: Callable[[Case], Layout],
+        outputs: Callable[[Case, Mapping[str, np.ndarray]], Layout],
         cases: Sequence[Case],
         timed_case: Case,
         steps: Sequence[str],
+        kinds: Mapping[str, str] = KINDS,
     ) -> None:
-        self.name = name
+        self.name = _name(package)
         self.make = make
         self.reference = reference
         self.tolerance = tolerance
         self.outputs = outputs
         self.cases = tuple(cases)
         self.timed_case = timed_case
-        self.steps = _linked_steps(name, steps)
+        self.kinds = kinds
+        self.steps = _linked_steps(package, steps)
 
     def __iter__(self) -> Iterator[Step]:
         return iter(self.steps)
@@ -230,17 +238,17 @@ class Ladder:
         return f"Ladder({self.name}: {', '.join(step.name for step in self.steps)})"
 
 
-def _linked_steps(ladder: str, modules: Sequence[str]) -> tuple[Step, ...]:
+def _linked_steps(package: str, modules: Sequence[str]) -> tuple[Step, ...]:
     """Step objects, each knowing the one before it. Raises ValueError for names out of form or out of order."""
     for module in modules:
         if not re.fullmatch(r"s\d\d+_[a-z]\w*", module):
-            raise ValueError(f"{ladder}: {module!r} must be named sNN_word, as in 's30_tiled'")
+            raise ValueError(f"{_name(package)}: {module!r} must be named sNN_word, as in 's30_tiled'")
     numbers = [int(module[1:].partition("_")[0]) for module in modules]
     if numbers != sorted(set(numbers)):
-        raise ValueError(f"{ladder}: step numbers must rise from one to the next; they are {numbers}")
+        raise ValueError(f"{_name(package)}: step numbers must rise from one to the next; they are {numbers}")
     steps: list[Step] = []
     for module in modules:
-        steps.append(Step(ladder, f"kernels.{ladder}.{module}", steps[-1] if steps else None))
+        steps.append(Step(_name(package), f"{package}.{module}", steps[-1] if steps else None))
     return tuple(steps)
 
 
@@ -254,16 +262,34 @@ def parse_doc(docstring: str, where: str = "docstring") -> dict[str, str]:
     return {section: " ".join(text.split()) for section, text in found.items()}
 
 
+def families() -> dict[str, tuple[str, ...]]:
+    """{family: the names of its ladders}, in the order in which to climb them."""
+    return {family: tuple(_name(package) for package in packages) for family, packages in FAMILIES.items()}
+
+
 def ladder_names() -> list[str]:
-    """The packages of kernels/, one per ladder."""
-    return [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]) if module.ispkg]
+    """All ladders, family by family."""
+    return [name for ladders in families().values() for name in ladders]
 
 
 def load_ladder(name: str) -> Ladder:
     """The ladder of that name. Raises UnknownName with the nearest one."""
     if name not in ladder_names():
         raise UnknownName("ladder", name, ladder_names())
-    return importlib.import_module(f"kernels.{name}").LADDER
+    packages = {_name(package): package for ladders in FAMILIES.values() for package in ladders}
+    return importlib.import_module(f"kernels.{packages.get(name, name)}").LADDER
+
+
+def load_ladders(name: str) -> tuple[Ladder, ...]:
+    """The ladder of that name, or all ladders of the family of that name. Raises UnknownName with the nearest one."""
+    names = {**families(), **{ladder: (ladder,) for ladder in ladder_names()}}
+    if name not in names:
+        raise UnknownName("ladder", name, list(names))
+    return tuple(load_ladder(ladder) for ladder in names[name])
+
+
+def _name(package: str) -> str:
+    return package.rpartition(".")[2]
 
 
 def load_step(step_id: str) -> Step:

@@ -82,7 +82,7 @@ def climb(ladder: Ladder, target: Target, case: Case, seed: int, steps: Sequence
 
 def watched(ladder: Ladder, steps: Sequence[Step]) -> int:
     """How often climb() calls `watch` when no step fails."""
-    return 1 + len(steps) * (2 * len(ladder.cases) + 1) + len(baselines(steps))
+    return 1 + len(steps) * (len(ladder.kinds) * len(ladder.cases) + 1) + len(baselines(steps))
 
 
 def baselines(steps: Sequence[Step]) -> list[Step]:
@@ -126,17 +126,17 @@ class _Race:
 
     def __init__(self, ladder: Ladder, case: Case, rng: np.random.Generator, target: Target) -> None:
         self.case, self.target = case, target
-        inputs = ladder.make(case, rng)
+        self.inputs = inputs = ladder.make(case, rng)
         self.buffers = {name: target.upload(array) for name, array in inputs.items()}
         self.minimum_bytes = sum(array.nbytes for array in inputs.values())
-        for name, (shape, dtype) in ladder.outputs(case).items():
+        for name, (shape, dtype) in ladder.outputs(case, inputs).items():
             self.dtype = np.dtype(dtype)
             self.buffers[name] = target.empty(shape, dtype)
             self.minimum_bytes += math.prod(shape) * self.dtype.itemsize
 
     def time(self, step: Step) -> Timing | Failure:
         try:
-            scratch = step.scratch(self.case)
+            scratch = step.scratch(self.case, self.inputs)
             extra = {name: self.target.empty(shape, dtype) for name, (shape, dtype) in scratch.items()}
             return self.target.time(lambda: step.run({**self.buffers, **extra}, self.target.stream))
         except Exception as error:

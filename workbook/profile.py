@@ -28,8 +28,9 @@ def run_step(step: Step, case: Case, seed: int) -> None:
 
     warnings.filterwarnings("ignore", message="Grid size .* under-utilization")  # small cases underfill the device on purpose
     ladder = load_ladder(step.ladder)
-    buffers: dict[str, Any] = {name: cuda.to_device(a) for name, a in ladder.make(case, np.random.default_rng(seed)).items()}
-    for name, (shape, dtype) in {**ladder.outputs(case), **step.scratch(case)}.items():
+    inputs = ladder.make(case, np.random.default_rng(seed))
+    buffers: dict[str, Any] = {name: cuda.to_device(array) for name, array in inputs.items()}
+    for name, (shape, dtype) in {**ladder.outputs(case, inputs), **step.scratch(case, inputs)}.items():
         buffers[name] = cuda.device_array(shape, dtype)
     step.run(buffers)
 

@@ -45,13 +45,13 @@ def tolerance(case: Case, inputs: Arrays) -> dict[str, np.ndarray | float]:
     return {"c": BOUND_FACTOR * np.sqrt(case["k"]) * UNIT_ROUNDOFF * magnitude}
 
 
-def outputs(case: Case) -> Layout:
+def outputs(case: Case, inputs: Arrays) -> Layout:
     """C (m, n)."""
     return {"c": ((case["m"], case["n"]), "float32")}
 
 
 LADDER = Ladder(
-    name="matmul",
+    __name__,
     make=make,
     reference=reference,
     tolerance=tolerance,

@@ -36,7 +36,7 @@ def counters() -> Callable[[Step, Case], Counter]:
             ladder = load_ladder(step.ladder)
             inputs = ladder.make(case, np.random.default_rng(0))
             buffers = {name: cuda.to_device(array) for name, array in inputs.items()}
-            for name, (shape, dtype) in (ladder.outputs(case) | step.scratch(case)).items():
+            for name, (shape, dtype) in (ladder.outputs(case, inputs) | step.scratch(case, inputs)).items():
                 buffers[name] = cuda.device_array(shape, dtype)
             with simt.profile(sample="all") as profile:
                 step.run(buffers, 0)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import kernels
+from kernels import FAMILIES
 from kernels.ladder import (
     SECTIONS,
     Case,
@@ -17,6 +19,7 @@ from kernels.ladder import (
     ceil_div,
     ladder_names,
     load_ladder,
+    load_ladders,
     load_step,
     parse_doc,
 )
@@ -35,7 +38,7 @@ def ladder_of(*modules: str) -> Ladder:
     """The matmul ladder's functions over other steps."""
     real = load_ladder("matmul")
     return Ladder(
-        "matmul",
+        "kernels.matmul",
         real.make,
         real.reference,
         real.tolerance,
@@ -125,6 +128,15 @@ def test_a_name_like_no_other_gets_the_list_only():
         load_ladder("zzz")
 
 
+def test_a_family_stands_for_all_its_ladders(monkeypatch):
+    monkeypatch.setattr("kernels.ladder.FAMILIES", {"dense": ("matmul", "dense.other")})
+    monkeypatch.setattr("kernels.ladder.importlib.import_module", lambda path: SimpleNamespace(LADDER=path))
+    assert load_ladders("dense") == ("kernels.matmul", "kernels.dense.other")
+    assert load_ladders("other") == ("kernels.dense.other",)
+    with pytest.raises(UnknownName, match="no ladder 'densse'; did you mean 'dense'"):
+        load_ladders("densse")
+
+
 def test_an_id_without_a_ladder_is_refused():
     with pytest.raises(ValueError, match="write ladder/step"):
         load_step("tiled")
@@ -171,8 +183,13 @@ def test_only_kernels_written_in_the_file_are_its_kernels():
 
 @pytest.mark.parametrize("ladder", LADDERS, ids=lambda ladder: ladder.name)
 def test_every_step_file_is_registered(ladder):
-    files = sorted(path.stem for path in (FOLDER / ladder.name).glob("s[0-9]*_*.py"))
+    files = sorted(path.stem for path in ladder.steps[0].path.parent.glob("s[0-9]*_*.py"))
     assert [step.path.stem for step in ladder.steps] == files
+
+
+def test_every_folder_with_steps_is_listed_in_a_family():
+    folders = {path.parent.relative_to(FOLDER) for path in FOLDER.rglob("s[0-9]*_*.py")}
+    assert {".".join(folder.parts) for folder in folders} == {package for packages in FAMILIES.values() for package in packages}
 
 
 @pytest.mark.parametrize("ladder", LADDERS, ids=lambda ladder: ladder.name)

@@ -18,7 +18,7 @@ RAGGED = Case(m=396, n=420, k=36)
 def profiles(step, case, **how):
     inputs = {name: cuda.device_array(shape, np.float32) for name, shape in
               (("a", (case["m"], case["k"])), ("b", (case["k"], case["n"])))}
-    outputs = {name: cuda.device_array(shape, dtype) for name, (shape, dtype) in LADDER.outputs(case).items()}
+    outputs = {name: cuda.device_array(shape, dtype) for name, (shape, dtype) in LADDER.outputs(case, inputs).items()}
     with simt.profile(**how) as profile:
         step.run(inputs | outputs, cuda.default_stream())
     return profile.launches

@@ -125,7 +125,7 @@ def step_that():
         return SimpleNamespace(
             id="toy/mine",
             path=Path(__file__),
-            scratch=lambda case: scratch or {},
+            scratch=lambda case, inputs: scratch or {},
             run=lambda buffers, stream: run(**buffers),
         )
 

@@ -115,7 +115,7 @@ def test_a_step_that_is_no_python_fails_alone(toy, target, seed, tmp_path, monke
     (tmp_path / "torn" / "s10_slow.py").write_text(toy.step("slow").source)
     (tmp_path / "torn" / "s20_torn.py").write_text("def run(buffers, stream)\n    pass\n")
     parts = {name: getattr(toy, name) for name in ("make", "reference", "tolerance", "outputs", "cases", "timed_case")}
-    climbed = climb(Ladder("torn", **parts, steps=("s10_slow", "s20_torn")), target, seed)
+    climbed = climb(Ladder("kernels.torn", **parts, steps=("s10_slow", "s20_torn")), target, seed)
     slow, torn = results.rows(climbed)
     assert slow.verified and slow.gflops > 0
     assert not torn.verified and torn.changed == ""

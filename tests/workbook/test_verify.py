@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.ladder import Case
-from workbook import verify
+from kernels.ladder import Case, Ladder
+from workbook import poison, verify
 
 RAGGED = Case(m=33, n=17, k=21)
 
@@ -54,6 +54,38 @@ def test_an_unwritten_block_is_named_by_rows_and_columns(toy, target, step_that,
     for problem in problems:
         lines = lines_about(toy, target, step_that(skips_a_block), problem)
         assert lines[1] == "never written: rows 16..31, column 16 (16 cells)"
+
+
+def test_a_code_of_8_bits_that_equals_the_poison_is_right_where_it_is_expected(target, step_that):
+    poisonous = poison.fill(1, "int8", poison.POISON)[0]
+    codes = np.array([poisonous, 5, poisonous], np.int8)
+    ladder = Ladder(
+        "kernels.codes",
+        make=lambda case, rng, kind: {"a": codes},
+        reference=lambda inputs: {"c": inputs["a"].astype(np.float64)},
+        tolerance=lambda case, inputs: {"c": 0.0},
+        outputs=lambda case, inputs: {"c": ((3,), "int8")},
+        cases=[Case(n=3)],
+        timed_case=Case(n=3),
+        steps=(),
+    )
+
+    def copies(a, c):
+        c[:] = a
+
+    def copies_one(a, c):
+        c[0] = a[0]
+
+    problem, _ = verify.problems(ladder, Case(n=3), np.random.default_rng(1))
+    assert verify.verify(ladder, step_that(copies), problem, target) is None
+    assert "got nothing (never written)" in verify.verify(ladder, step_that(copies_one), problem, target).lines[0]
+
+
+def test_a_nan_among_the_inputs_that_stays_is_no_change(toy, target, step_that):
+    inputs = {"a": np.array([[np.nan]], np.float32), "b": np.ones((1, 1), np.float32)}
+    case = Case(m=1, n=1, k=1)
+    problem = verify.Problem(case, "normal", "normal", inputs, toy.reference(inputs), toy.tolerance(case, inputs))
+    assert verify.verify(toy, step_that(right), problem, target) is None
 
 
 def test_a_nan_that_was_computed_does_not_count_as_unwritten(toy, target, step_that, problems):

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kernels.ladder import load_ladder
+from kernels.ladder import load_ladders
 from workbook import cases
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from kernels.ladder import Ladder
     from workbook.climb import Climb
     from workbook.results import Row
 
@@ -43,16 +44,34 @@ def climb(
     png: Path | None,
     no_png: bool,
 ) -> None:
-    """Prove every step of FAMILY on small cases, then time it at real size."""
+    """Prove every step of FAMILY, or of one of its ladders, on small cases, then time it at real size."""
     if png and no_png:
         raise click.UsageError("--png and --no-png exclude each other")
-    ladder = load_ladder(family)
+    ladders = load_ladders(family)
+    if len(ladders) > 1 and (case or step or as_json or png):
+        names = ", ".join(ladder.name for ladder in ladders)
+        raise click.UsageError(f"--case, --step, --json and --png need one ladder; {family} has {names}")
+    seed = secrets.randbits(32) if seed is None else seed
+    verified = [_climb_one(ladder, device, case, step, seed, as_json, png, no_png) for ladder in ladders]
+    ctx.exit(0 if all(verified) else 1)
+
+
+def _climb_one(
+    ladder: Ladder,
+    device: str | None,
+    case: str | None,
+    step: str | None,
+    seed: int,
+    as_json: bool,
+    png: Path | None,
+    no_png: bool,
+) -> bool:
+    """Climb one ladder and show it. Whether every step is right."""
     steps = [ladder.step(step)] if step else list(ladder.steps)
     try:
         size = cases.parse(case, ladder.timed_case) if case else ladder.timed_case
     except cases.BadCase as error:
         raise click.BadParameter(str(error), param_hint="--case") from None
-    seed = secrets.randbits(32) if seed is None else seed
 
     from rich.console import Console
 
@@ -75,7 +94,7 @@ def climb(
         _save_picture(console, climbed, rows, png)
     if as_json:
         click.echo(json.dumps(results.as_json(climbed, rows), indent=1))
-    ctx.exit(0 if all(row.verified for row in rows) else 1)
+    return all(row.verified for row in rows)
 
 
 def _print(console: Console, climbed: Climb, rows: tuple[Row, ...], device: str | None) -> None:

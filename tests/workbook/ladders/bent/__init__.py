@@ -12,11 +12,11 @@ def make(case, rng, kind="normal"):
 
 
 LADDER = Ladder(
-    name="bent",
+    __name__,
     make=make,
     reference=lambda inputs: {"c": 2 * inputs["a"].astype(np.float64)},
     tolerance=lambda case, inputs: {"c": 0.0},  # doubling is exact
-    outputs=lambda case: {"c": ((case["rows"], case["columns"]), "float32")},
+    outputs=lambda case, inputs: {"c": ((case["rows"], case["columns"]), "float32")},
     cases=(Case(rows=3, columns=5), Case(rows=40, columns=70)),
     timed_case=Case(rows=64, columns=96),
     steps=("s10_right", "s20_transposed", "s30_unfinished", "s40_unguarded", "s50_untyped"),

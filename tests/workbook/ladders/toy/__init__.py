@@ -23,12 +23,12 @@ def tolerance(case, inputs):
     return {"c": 4 * np.sqrt(case["k"]) * 2.0**-24 * size}
 
 
-def outputs(case):
+def outputs(case, inputs):
     return {"c": ((case["m"], case["n"]), "float32")}
 
 
 LADDER = Ladder(
-    name="toy",
+    __name__,
     make=make,
     reference=reference,
     tolerance=tolerance,
