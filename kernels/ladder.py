@@ -100,8 +100,8 @@ class UnknownName(LookupError):
 
     def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
         nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-        hint = f"did you mean {nearest[0]!r}? " if nearest else ""
-        super().__init__(f"there is no {kind} {name!r}; {hint}There are: {', '.join(known)}")
+        hint = f"did you mean {nearest[0]!r}? There" if nearest else "there"
+        super().__init__(f"there is no {kind} {name!r}; {hint} are: {', '.join(known)}")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import linecache
 import os
 import runpy
 import sys
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from kernels.ladder import Case, Step
+    from simt.observe.profile import LaunchProfile
+    from simt.report.subject import Place
 
 OURS = ("kernels", "workbook")
 
@@ -26,7 +30,6 @@ def run_step(step: Step, case: Case, seed: int) -> None:
 
     from kernels.ladder import load_ladder
 
-    warnings.filterwarnings("ignore", message="Grid size .* under-utilization")  # small cases underfill the device on purpose
     ladder = load_ladder(step.ladder)
     inputs = ladder.make(case, np.random.default_rng(seed))
     buffers: dict[str, Any] = {name: cuda.to_device(array) for name, array in inputs.items()}
@@ -89,6 +92,52 @@ def _own_part(trace: TracebackType | None, path: str) -> TracebackType | None:
     while trace is not None and trace.tb_frame.f_code.co_filename != path:
         trace = trace.tb_next
     return trace
+
+
+@contextlib.contextmanager
+def numba_warnings() -> Iterator[list[str]]:
+    """Performance warnings of numba go into the list, each once, without those that the report itself tells better."""
+    kept: list[str] = []
+    before = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **options: Any) -> None:
+        if category.__name__ != "NumbaPerformanceWarning":              # numba and numba-cuda each have one
+            before(message, category, *where, **options)
+            return
+        text = " ".join(str(message).split()).rstrip(".")
+        if "under-utilization" not in text and text not in kept:        # of a small grid there is advice
+            kept.append(text)
+
+    warnings.showwarning = show
+    try:
+        yield kept
+    finally:
+        warnings.showwarning = before
+
+
+def obstacle(folder: Path, must_exist: bool) -> str:
+    """Why no file can be written in this folder, or the folder not be made; "" where nothing is known to prevent it."""
+    if must_exist and not folder.exists():
+        return f"there is no folder {folder}"
+    near = folder
+    while not near.exists() and near != near.parent:
+        near = near.parent
+    if not near.is_dir():
+        return f"{near} is a file"
+    return "" if os.access(near, os.W_OK | os.X_OK) else f"the folder {near} may not be written"
+
+
+def definition(kernel: str, launch: LaunchProfile) -> Place | None:
+    """(file, line) of the kernel's `def`: a decorator stands above it. Its first line with code where no file defines it."""
+    for file in sorted({file for file, _ in launch.lines}):
+        try:
+            tree = ast.parse("".join(linecache.getlines(file)))
+        except SyntaxError:
+            continue
+        found = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == kernel]
+        if found:
+            return file, found[-1]
+    return min(launch.lines, default=None)
 
 
 @contextlib.contextmanager

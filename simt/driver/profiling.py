@@ -61,7 +61,8 @@ class Profile:
         return [finding for launch in self.launches for finding in launch.findings]
 
     def report(self, *, source: bool = False) -> str:
-        """Sections, advice and findings of the launches as text for a terminal; ``source``: and the counters of each line."""
+        """Sections, advice and findings of the launches as text for a terminal; ``source``: and the counters, PTX and SASS
+        of each line."""
         from simt.report import text
 
         return text.report(self.subjects(), source=source)
@@ -78,11 +79,11 @@ class Profile:
 
         return html.report(self.subjects())
 
-    def to_html(self, title: str) -> str:
-        """The same as a page of its own."""
+    def to_html(self, title: str, *, source: bool = False) -> str:
+        """The same as a page of its own; ``source``: and the counters, PTX and SASS of each line."""
         from simt.report import html
 
-        return html.page(self.subjects(), title)
+        return html.page(self.subjects(), title, source=source)
 
     def subjects(self) -> list[Subject]:
         """The launches as the functions of ``simt.report`` take them."""

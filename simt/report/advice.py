@@ -4,7 +4,22 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+from simt.observe import names
 from simt.report.subject import Place, Subject
+
+LSU = "load/store unit"
+GLOBAL = {
+    "load": (names.GLOBAL_REQUESTS_LD, names.GLOBAL_SECTORS_LD, names.GLOBAL_BYTES_REQUESTED_LD),
+    "store": (names.GLOBAL_REQUESTS_ST, names.GLOBAL_SECTORS_ST, names.GLOBAL_BYTES_REQUESTED_ST),
+}
+SHARED = {
+    "load": (names.SHARED_REQUESTS_LD, names.SHARED_WAVEFRONTS_LD, names.SHARED_CONFLICTS_LD),
+    "store": (names.SHARED_REQUESTS_ST, names.SHARED_WAVEFRONTS_ST, names.SHARED_CONFLICTS_ST),
+}
+LOCAL = (names.LOCAL_REQUESTS_LD, names.LOCAL_REQUESTS_ST)
+ATOMICS = (names.ATOMICS_GLOBAL, names.ATOMICS_SHARED)
+REQUESTS = (*(GLOBAL[word][0] for word in GLOBAL), *(SHARED[word][0] for word in SHARED), *LOCAL, *ATOMICS)
+"""What a warp asks of the load/store unit."""
 
 Counters = dict[str, int]
 MOST_LINES = 3              # that one rule names
@@ -24,6 +39,10 @@ class Advice:
     gain_percent: float | None
     file: str
     line: int
+
+
+def added(counters: Counters, *wanted: str) -> int:
+    return sum(counters.get(name, 0) for name in wanted)
 
 
 def advise(subject: Subject, rule: str, place: Place | None, text: str, remedy: str, gain: float | None) -> Advice:

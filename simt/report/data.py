@@ -3,8 +3,9 @@
 {"schema": 1, "device": NAME, "launches": [{
     "kernel": NAME, "grid": [x, y, z], "block": [x, y, z],
     "metrics": {NAME: number},                      counters, and the rows of all sections
-    "tags": {NAME: TAG},                            of each metric: "exact", "estimated", "simulated" or "modelled", with
-                                                    ", sampled" where it comes from a sample of the blocks
+    "tags": {NAME: TAG},                            of each metric: "exact"; "sampled" where not all blocks were counted;
+                                                    "estimated", "simulated" or "modelled", and then ", sampled"
+    "errors": {NAME: number},                       of what is sampled: how far two halves of the sample lie from their mean
     "lines": [{"file", "line", "metrics": {NAME: number}}],
     "findings": [{"kind", "lines": [{"file", "line"}], "text"}],        kind: "race", "init", "sync"; "race note" where harmless
     "advice": [{"rule", "text", "remedy", "gain_percent", "file", "line"}]}]}
@@ -37,6 +38,7 @@ def launch(subject: Subject) -> dict[str, Any]:
         "block": list(profile.block),
         "metrics": numbers,
         "tags": tags,
+        "errors": dict(profile.errors),
         "lines": [{"file": file, "line": line, "metrics": dict(counters)}
                   for (file, line), counters in sorted(profile.lines.items())],
         "findings": [finding(found) for found in profile.findings],
@@ -57,7 +59,7 @@ def metrics(subject: Subject) -> tuple[dict[str, float], dict[str, str]]:
                 tags[row.metric] = row.tag
                 facts |= {row.metric} if row.fact else set()
     if profile.sampled:
-        tags = {name: tag if name in facts else f"{tag}, sampled" for name, tag in tags.items()}
+        tags = {name: tag if name in facts or tag == "sampled" else f"{tag}, sampled" for name, tag in tags.items()}
     return numbers, tags
 
 

@@ -5,11 +5,14 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from simt.observe.profile import Finding
+from simt.report import html_source
+from simt.report import source as code
+from simt.report.advice import Advice
 from simt.report.lines import COLUMNS, listing
 from simt.report.rules import advice
-from simt.report.sections import Section, Table, sections
-from simt.report.subject import Subject, by_launch_shape, quoted
-from simt.report.text import GROUPS, HOT, cell, shape, shown, together
+from simt.report.sections import Section, Table, sections, tagged
+from simt.report.subject import Subject, by_launch_shape, path, quoted
+from simt.report.text import GROUPS, HOT, cell, sampled, shape, shown, subject_findings, together
 from simt.report.units import digits, duration
 
 STYLE = """
@@ -31,23 +34,23 @@ NOW, CODE = ' class="now"', ' class="code"'
 OPEN = ("Speed of light",)
 
 
-def report(subjects: list[Subject]) -> str:
-    """All launches: those of one kernel and shape are told once, by the slowest."""
+def report(subjects: list[Subject], *, source: bool = False) -> str:
+    """All launches: those of one kernel and shape are told once, by the slowest. source: with PTX and SASS of each line."""
     groups = by_launch_shape(subjects)
-    body = "".join("".join(launch(group)) for group in groups[:GROUPS]) or "<p>no kernel was launched</p>"
+    body = "".join("".join(launch(group, source)) for group in groups[:GROUPS]) or "<p>no kernel was launched</p>"
     more = len(groups) - GROUPS
     rest = f"<p>{more} more kernels or shapes took less time and are not shown</p>" if more > 0 else ""
     return f'<div class="simt-report"><style>{STYLE}</style>{body}{rest}</div>'
 
 
-def page(subjects: list[Subject], title: str) -> str:
+def page(subjects: list[Subject], title: str, *, source: bool = False) -> str:
     """The same as a file of its own."""
     return f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title></head>' \
-        f"<body>{report(subjects)}</body></html>\n"
+        f"<body>{report(subjects, source=source)}</body></html>\n"
 
 
-def launch(group: list[Subject]) -> Iterator[str]:
-    """One kernel in one shape."""
+def launch(group: list[Subject], with_source: bool) -> Iterator[str]:
+    """One kernel in one shape: what is wrong, what to do, and then the numbers."""
     subject, profile = group[0], group[0].profile
     yield f"<h3>{escape(subject.kernel)} {escape(shape(subject))}</h3><p>{escape(subject.device.title)}"
     if subject.time_ns:
@@ -56,21 +59,27 @@ def launch(group: list[Subject]) -> Iterator[str]:
     if profile.sampled:
         yield f"<br>{escape(profile.sampling_told)}"
     yield "</p>"
+    yield from findings(subject_findings(group))
     if subject.hot_lines:
-        yield f"<p>Worst lines, by {escape(subject.weighed_by)}</p>"
+        yield f"<p>Worst lines, by {escape(subject.weighed_by + sampled(subject))}</p>"
         yield table(("part", ""), [(f"{100 * part:.1f} %", quoted(place)) for place, part in subject.hot_lines[:HOT]], code=1)
-    for piece in advice(subject):
+    yield from advised(advice(subject))
+    for section in sections(subject):
+        yield details(section.title, section_body(section), section.title in OPEN)
+    yield details("Counters of each line", listed(subject), False)
+    if with_source:
+        yield details("Source, PTX and SASS", html_source.source(code.source_view(profile)), False)
+
+
+def advised(pieces: Iterable[Advice]) -> Iterator[str]:
+    for piece in pieces:
         gain = "" if piece.gain_percent is None else f", at most {digits(piece.gain_percent)} %"
         said = f"<code>{escape(piece.text)}</code><br>{escape(piece.remedy)}"
         yield f'<div class="advice"><b>{escape(piece.rule + gain)}</b><br>{said}</div>'
-    yield from findings(finding for each in group for finding in each.profile.findings)
-    for section in sections(subject):
-        yield details(section.title, section_body(section), section.title in OPEN)
-    yield details("Source", source(subject), False)
 
 
 def findings(found: Iterable[Finding]) -> Iterator[str]:
-    for finding in {(finding.kind, finding.text): finding for finding in found}.values():
+    for finding in found:
         kind = f"{finding.kind}, a note" if finding.note else finding.kind
         yield f'<div class="finding"><b>{escape(kind)}</b><br>{escape(finding.text)}<br>{escape(finding.advice)}</div>'
 
@@ -80,8 +89,9 @@ def details(title: str, body: str, is_open: bool) -> str:
 
 
 def section_body(section: Section) -> str:
-    rows = "".join(f'<tr><td>{escape(row.label)}</td><td>{escape(shown(row))}</td><td class="tag">{escape(row.tag)}</td>'
-                   f'<td class="name">{escape(row.metric)}</td></tr>' for row in section.rows)
+    rows = "".join(f'<tr><td>{escape(row.label)}</td><td>{escape(shown(row))}</td>'
+                   f'<td class="tag">{escape(tagged(row.tag, row.spread))}</td><td class="name">{escape(row.metric)}</td></tr>'
+                   for row in section.rows)
     note = f'<p class="tag">{escape(section.note)}</p>' if section.note else ""
     return f"<table>{rows}</table>{''.join(titled(each) for each in section.tables)}{note}"
 
@@ -101,12 +111,13 @@ def table_row(row: tuple[str, ...], code: int | None) -> str:
     return f"<tr{NOW if row[-1] == '<- now' else ''}>{''.join(cells)}</tr>"
 
 
-def source(subject: Subject) -> str:
+def listed(subject: Subject) -> str:
     """Counters per line beside its text."""
     head = ("line", "part", *(name for name, _ in COLUMNS), "")
     made = ""
     for file, lines in listing(subject).items():
         rows = [(f"{line.line}", f"{100 * line.part:.1f} %" if line.part else "",
                  *(cell(value(line.counters)) for _, value in COLUMNS), line.text) for line in lines]
-        made += f"<p>{escape(file)}; part of the {escape(subject.weighed_by)}</p>{table(head, rows, code=len(head) - 1)}"
+        made += f"<p>{escape(path(file))}; part of the {escape(subject.weighed_by + sampled(subject))}</p>" \
+            f"{table(head, rows, code=len(head) - 1)}"
     return made

@@ -1,100 +1,16 @@
-"""The rules about memory: coalescing, small requests, bank conflicts, local memory, atomics. See rules.py."""
+"""The rules about shared and local memory and atomics. See rules.py."""
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from simt.observe import names
 from simt.report import source
-from simt.report.access import apart, collision, widths
-from simt.report.advice import MOST_LINES, Advice, advise, worst_lines
-from simt.report.subject import MEMORY, Subject, quoted
+from simt.report.access import collision, within_a_row
+from simt.report.advice import ATOMICS, LOCAL, LSU, MOST_LINES, REQUESTS, SHARED, Advice, Counters, added, advise, worst_lines
+from simt.report.subject import Subject, quoted
 from simt.report.units import count, digits, percent
 
-SECTOR_BYTES = 32
-LANES = 32
 CONFLICTS_FROM = 0.1        # of the wavefronts
-SMALL_BELOW = 4             # ours: bytes that a lane asks for
-FULL_FROM = 24              # ours: lanes of a request that counts as a full one
-FAR_FROM = 6                # ours: sectors per request; fewer are a matter of alignment
-LSU = "load/store unit"
-
-GLOBAL = {
-    "load": (names.GLOBAL_REQUESTS_LD, names.GLOBAL_SECTORS_LD, names.GLOBAL_BYTES_REQUESTED_LD),
-    "store": (names.GLOBAL_REQUESTS_ST, names.GLOBAL_SECTORS_ST, names.GLOBAL_BYTES_REQUESTED_ST),
-}
-SHARED = {
-    "load": (names.SHARED_REQUESTS_LD, names.SHARED_WAVEFRONTS_LD, names.SHARED_CONFLICTS_LD),
-    "store": (names.SHARED_REQUESTS_ST, names.SHARED_WAVEFRONTS_ST, names.SHARED_CONFLICTS_ST),
-}
-LOCAL = (names.LOCAL_REQUESTS_LD, names.LOCAL_REQUESTS_ST)
-ATOMICS = (names.ATOMICS_GLOBAL, names.ATOMICS_SHARED)
-REQUESTS = (*(GLOBAL[word][0] for word in GLOBAL), *(SHARED[word][0] for word in SHARED), *LOCAL, *ATOMICS)
-"""What a warp asks of the load/store unit."""
-
-Counters = dict[str, int]
-
-
-def added(counters: Counters, *wanted: str) -> int:
-    return sum(counters.get(name, 0) for name in wanted)
-
-
-# -- global memory
-
-def needed_sectors(requests: int, asked_bytes: int) -> float:
-    """Sectors that would do: all bytes asked for, packed; no fewer than one per request."""
-    return max(requests, asked_bytes / SECTOR_BYTES)
-
-
-def uncoalesced(subject: Subject) -> Iterator[Advice]:
-    """Lines that move more sectors than their bytes fill.
-
-    Gain: sectors too many on the line / all sectors of global memory, times the busiest memory unit's part of the time.
-    """
-    total = subject.count(*(GLOBAL[word][1] for word in GLOBAL))
-    for word, (requests, sectors, asked) in GLOBAL.items():
-        def excess(counters: Counters, requests=requests, sectors=sectors, asked=asked) -> float:
-            return added(counters, sectors) - needed_sectors(added(counters, requests), added(counters, asked))
-
-        for place, counters, part in worst_lines(subject, excess, total):
-            times = max(added(counters, requests), 1)
-            each, ideal = counters[sectors] / times, needed_sectors(times, added(counters, asked)) / times
-            where = apart(subject, place, word)
-            yield advise(
-                subject, f"uncoalesced {word}s", place,
-                f"{quoted(place)}: {digits(each)} sectors per {word} request where {digits(ideal)} would do, "
-                f"{count(counters[sectors])} in all{where}",
-                remedy_for_sectors(each), part * subject.share(*MEMORY))
-
-
-def remedy_for_sectors(per_request: float) -> str:
-    if per_request < FAR_FROM:
-        return "start each row at a multiple of 32 bytes (pad the rows, or shift the index), so that a warp fills its sectors"
-    return "let neighbouring threads (threadIdx.x) take neighbouring elements of the last axis: swap x and y, transpose the " \
-        "array, or go through shared memory"
-
-
-def small_requests(subject: Subject) -> Iterator[Advice]:
-    """Full warps whose lanes ask for less than 4 bytes each, as far as samples of the addresses tell.
-
-    Gain: requests that 4 bytes per lane would save on the line / all requests, times the load/store unit's part of the time.
-    """
-    total = subject.count(*REQUESTS)
-    for word, (requests, _, asked) in GLOBAL.items():
-        def excess(counters: Counters, requests=requests, asked=asked) -> float:
-            lanes = added(counters, names.THREAD_INSTRUCTIONS) / max(added(counters, names.INSTRUCTIONS), 1)
-            wide = SMALL_BELOW * lanes * added(counters, requests)
-            return added(counters, requests) * (1 - added(counters, asked) / wide) if lanes >= FULL_FROM and wide else 0
-
-        for place, counters, part in worst_lines(subject, excess, total):
-            each = added(counters, asked) / counters[requests]
-            if min(widths(subject, place, "global", word), default=0) >= SMALL_BELOW:
-                continue            # wide accesses of few lanes
-            yield advise(
-                subject, f"small {word} requests", place,
-                f"{quoted(place)}: {count(counters[requests])} {word} requests of {digits(each)} B, {digits(each / LANES)} B "
-                "per lane; a request can carry 128 to 512 B",
-                "let a thread take several neighbouring elements at once, such as four bytes seen as one int32",
-                part * subject.share(LSU))
 
 
 # -- shared memory
@@ -115,9 +31,17 @@ def bank_conflicts(subject: Subject) -> Iterator[Advice]:
                 subject, "bank conflicts", place,
                 f"{quoted(place)}: {digits(each)} wavefronts per {word} request, {percent(100 * bad / counters[wavefronts])} "
                 f"of them conflicts, {count(bad)} in all{collision(subject, place, word)}",
-                "pad the rows of the shared array by one element, as in (32, 33), or exchange the indices: the lanes of a warp "
-                "should fall into different banks",
+                remedy_for_banks(within_a_row(subject, place, word)),
                 part * subject.share(LSU))
+
+
+def remedy_for_banks(near: bool) -> str:
+    """near: neighbouring lanes are a few words of one row apart."""
+    if near:
+        return "let neighbouring lanes take neighbouring words: thread t the words t, t + T, t + 2 T, not several in a row; " \
+            "padding the rows does not help here"
+    return "pad the rows of the shared array by one element, as in (32, 33), or exchange the indices: the lanes of a warp " \
+        "should fall into different banks"
 
 
 # -- local memory
@@ -172,7 +96,7 @@ def atomics(subject: Subject) -> Iterator[Advice]:
         yield advise(
             subject, "atomics", place,
             f"{quoted(place)}: {count(requests)} {space} atomics of {digits(lanes)} lanes, of which {digits(passes)} want the "
-            "same address and take turns",
+            "same address and take turns; the modelled time leaves these turns out, so more can be gained than it says",
             "add up within the warp (shuffles) or the block (shared memory) first, and let one thread do one atomic",
             part * subject.share(LSU))
 
@@ -182,4 +106,4 @@ def turns(counters: Counters) -> int:
     return added(counters, names.ATOMIC_PASSES) - added(counters, *ATOMICS)
 
 
-RULES = (uncoalesced, small_requests, bank_conflicts, local_memory, spills, atomics)
+RULES = (bank_conflicts, local_memory, spills, atomics)

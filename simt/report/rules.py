@@ -6,12 +6,10 @@ bounds, and those of several rules do not add up.
 """
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
-from simt.model import modelled
 from simt.observe import names
-from simt.report import memory_rules
+from simt.report import global_rules, memory_rules, reuse_rules
 from simt.report.advice import Advice, advise, worst_lines
 from simt.report.subject import COMPUTE, MEMORY, Subject, quoted
 from simt.report.units import count, digits, duration, percent
@@ -22,7 +20,7 @@ BALANCED_WITHIN = 0.1
 TAIL_FROM = 0.2
 LANES_BELOW = 24
 OCCUPANCY_BELOW = 80
-WORTH = 0.01                # ours: of the time, for advice about the shape of a launch
+WORTH = 0.05                # ours: of the time, for advice about the shape of a launch
 BARRIERS_FROM = 0.1         # ours: of the modelled time
 FP64_FROM = 0.05            # ours: of the floating-point instructions
 LANES, DOUBLE_BYTES = 32, 8
@@ -32,61 +30,97 @@ NAMES = {"issue": "instruction issue", "fp32": "the fp32 pipe", "integer": "the 
 
 
 def advice(subject: Subject) -> list[Advice]:
-    """What all rules say, the largest gain first; what has no estimate comes last."""
+    """What all rules say: first that the launch is too small, where it waits; the largest gain; last what has no estimate."""
     found = [piece for rule in RULES for piece in rule(subject)]
-    return sorted(found, key=lambda piece: (piece.gain_percent is None, -(piece.gain_percent or 0)))
+    size = ("launch-bound", "small grid") if waits(subject) else ()
+    return sorted(found, key=lambda piece: (piece.rule not in size, piece.gain_percent is None, -(piece.gain_percent or 0)))
+
+
+def waits(subject: Subject) -> bool:
+    """Whether the launch keeps neither compute nor memory busy for 60 % of its time."""
+    return subject.share(*COMPUTE, *MEMORY) < LATENCY_BELOW
 
 
 # -- what bounds the launch
 
+def launch_bound(subject: Subject) -> Iterator[Advice]:
+    """The launch itself takes so much of the time that no unit can be busy for 60 % of it. Gain: that part."""
+    overhead, place = subject.share("launch"), subject.kernel_place
+    if overhead < 1 - LATENCY_BELOW:
+        return
+    took, whole = subject.device.launch_ns, subject.time_ns
+    rest = max((term for term in subject.profile.terms if term != "launch"), key=lambda term: subject.profile.terms[term])
+    yield advise(
+        subject, "launch-bound", place,
+        f"{quoted(place)}: to launch a kernel takes {duration(took)} of these {duration(whole)}; its own work, "
+        f"{duration(max(whole - took, 0))}, is bound by {rest}",
+        "give one launch more work: larger arrays, or several steps in one kernel; profile at the size that matters", overhead)
+
+
 def bottleneck(subject: Subject) -> Iterator[Advice]:
     """What the time goes into. Latency-bound below 60 % of compute and of memory; high from 80 %; balanced within 10 points.
 
-    Gain where it is latency or the launch itself: 1 - the busiest unit's part of the time. Elsewhere the other rules tell.
+    Gain where it is latency: 1 - the busiest unit's part of the time. Elsewhere the other rules tell.
     """
+    compute, memory = subject.share(*COMPUTE), subject.share(*MEMORY)
     if not subject.time_ns:
         return
-    compute, memory = subject.share(*COMPUTE), subject.share(*MEMORY)
     place, worst = subject.kernel_place, ""
     if subject.hot_lines:
         place, part = subject.hot_lines[0]
         worst = f"; {quoted(place)} has {percent(100 * part)} of the {subject.weighed_by}"
     busy = f"compute is busy {percent(100 * compute)} of the modelled time, memory {percent(100 * memory)}"
-    if max(compute, memory) < LATENCY_BELOW:
-        what, remedy = waiting(subject)
-        yield advise(subject, "latency-bound", place, f"{busy}: most of the time is {what}{worst}", remedy,
-                     1 - max(compute, memory))
+    unit = max(COMPUTE + MEMORY, key=lambda term: subject.profile.terms.get(term, 0.0))
+    if waits(subject):
+        if subject.share("launch") < 1 - LATENCY_BELOW:         # else it is launch-bound
+            what, remedy = WAITING["barriers" if subject.profile.bound_by == "barriers" else "latency"]
+            yield advise(subject, "latency-bound", place, f"{busy}: most of the time is {what}{worst}", remedy,
+                         1 - max(compute, memory))
     elif abs(compute - memory) < BALANCED_WITHIN:
-        yield advise(subject, "balanced", place, f"{busy}{worst}", "only less work on both sides makes it faster", None)
+        yield advise(subject, "balanced", place, f"{busy}{worst}",
+                     f"both sides need less work; for {NAMES[unit]}: {LESS[unit]}", None)
     else:
-        unit = NAMES[max(COMPUTE + MEMORY, key=lambda term: subject.profile.terms.get(term, 0.0))]
         word = "close to its limit" if max(compute, memory) >= HIGH_FROM else "the busier side"
-        yield advise(subject, "bottleneck", place, f"{busy}; {unit} is {word}{worst}",
-                     f"less work for {unit} makes it faster; other work is hidden behind it", None)
+        yield advise(subject, "bottleneck", place, f"{busy}; {NAMES[unit]} is {word}{worst}",
+                     f"{LESS[unit]}; other work is hidden behind {NAMES[unit]}", None)
 
 
-def waiting(subject: Subject) -> tuple[str, str]:
-    """(what a launch that keeps no unit busy does, what to do)"""
-    if subject.profile.bound_by == "launch":
-        return f"the overhead of a launch, {duration(subject.device.launch_ns)}", \
-            "give one launch more work: larger arrays, or several steps in one kernel"
-    if subject.profile.bound_by == "barriers":
-        return "waiting at barriers", "more blocks per SM, which run while others wait, or more work between barriers"
-    return "latency", "let each thread have several independent loads under way (unroll, or several results per thread), or " \
-        "keep more warps resident"
+WAITING = {
+    "barriers": ("waiting at barriers", "more blocks per SM, which run while others wait, or more work between barriers"),
+    "latency": ("latency", "let each thread have several independent loads under way (unroll, or several results per thread), "
+                           "or keep more warps resident"),
+}
+"""(what a launch that keeps no unit busy does, what to do)"""
+
+LESS = {
+    "issue": "fewer instructions per result: take index arithmetic out of loops, unroll, load several values at once",
+    "fp32": "the arithmetic itself takes the time: fewer operations, or tensor cores with a narrower type",
+    "integer": "take index arithmetic out of loops, keep a running index instead of a multiplication, and use shifts and masks "
+               "in place of // and % (numba's integers have 64 bits, which take two instructions and more)",
+    "sfu": "fewer divisions, roots, exponentials and conversions between types: once per row rather than per element",
+    "fp64": "float32 where the precision allows",
+    "load/store unit": "fewer and wider requests: keep what is used again in registers, load several values at once, coalesce",
+    "L2 bandwidth": "fewer bytes leave the SM if larger tiles are used again from shared memory or registers",
+    "DRAM bandwidth": "every array crosses the bus at least once: narrower types, or steps fused in one kernel, so that "
+                      "intermediate results stay on the chip",
+}
+"""What makes a unit's work less."""
 
 
 # -- the shape of the launch
 
 def small_grid(subject: Subject) -> Iterator[Advice]:
-    """Less than one wave of blocks. Gain: SMs without a block, or the last round's imbalance, of all SMs."""
+    """Less than one wave of blocks. Gain: SMs without a block, of all SMs, after the launch; or the last round's imbalance."""
     blocks, sms, place = subject.profile.blocks_total, subject.device.sm_count, subject.kernel_place
     if subject.waves >= 1 or not subject.occupancy.blocks_per_sm or subject.imbalance < WORTH:
         return
     if blocks < sms:
-        yield advise(subject, "small grid", place,
-                     f"{quoted(place)}: {blocks} blocks leave {sms - blocks} of {sms} SMs without work",
-                     "more blocks: smaller ones, or less work per thread", 1 - blocks / sms)
+        gain = (1 - blocks / sms) * (1 - subject.share("launch"))
+        if gain >= WORTH:
+            yield advise(subject, "small grid", place,
+                         f"{quoted(place)}: {blocks} block{'s leave' if blocks > 1 else ' leaves'} {sms - blocks} of {sms} SMs "
+                         "without work",
+                         "more blocks: smaller ones, or less work per thread; or a larger problem", gain)
         return
     held = sms * subject.occupancy.blocks_per_sm
     yield advise(subject, "small grid", place,
@@ -193,7 +227,8 @@ def float64(subject: Subject) -> Iterator[Advice]:
             yield advise(
                 subject, "float64", place,
                 f"{quoted(place)}: {count(counters[double])} float64 instructions and {count(converts)} conversions beside "
-                f"{count(singles)} float32 ones; the device does float64 at 1/{digits(1 / rate)} of the rate{data}",
+                f"{count(singles)} float32 ones; an SM has {subject.device.fp64_lanes} lanes for float64 beside "
+                f"{subject.device.fp32_lanes} for float32{data}",
                 "a literal such as 0.0 or 2.0, or a NumPy float64 scalar, makes it float64: write float32(0), or start the sum "
                 "from a float32",
                 in_single(subject, counters))
@@ -202,11 +237,9 @@ def float64(subject: Subject) -> Iterator[Advice]:
 def in_single(subject: Subject, line: dict[str, int]) -> float:
     """Part of the modelled time that goes if a line computes in float32 and converts nothing."""
     double, single, convert = (names.instructions(kind) for kind in ("fp64", "fp32", "convert"))
-    counters, moved, gone = dict(subject.profile.counters), line.get(double, 0), line.get(convert, 0)
-    for name, change in ((double, -moved), (single, moved), (convert, -gone), (names.INSTRUCTIONS, -gone)):
-        counters[name] = max(counters.get(name, 0) + change, 0)
-    after = modelled(dataclasses.replace(subject.profile, counters=counters), subject.device).time_ns
-    return max(1 - after / subject.time_ns, 0.0) if subject.time_ns else 0.0
+    moved, gone = line.get(double, 0), line.get(convert, 0)
+    changes = ((double, -moved), (single, moved), (convert, -gone), (names.INSTRUCTIONS, -gone))
+    return subject.saved({name: max(subject.count(name) + change, 0) for name, change in changes})
 
 
 def barriers(subject: Subject) -> Iterator[Advice]:
@@ -224,4 +257,5 @@ def barriers(subject: Subject) -> Iterator[Advice]:
             part * stalls)
 
 
-RULES = (bottleneck, small_grid, tail, partial_warp, occupancy, *memory_rules.RULES, divergence, float64, barriers)
+RULES = (launch_bound, small_grid, tail, partial_warp, occupancy, *global_rules.RULES, *memory_rules.RULES, *reuse_rules.RULES,
+         divergence, float64, barriers, bottleneck)

@@ -12,6 +12,7 @@ from simt.model import MODEL_VERSION, Occupancy
 from simt.observe import names
 from simt.report import whatif
 from simt.report.subject import COMPUTE, MEMORY, Subject
+from simt.report.units import count
 
 SECTOR_BYTES = 32
 LIMITS = {"registers": "registers", "shared_mem": "shared memory", "warps": "warps", "blocks": "blocks"}
@@ -22,6 +23,7 @@ DIRECTIONS = (("load", "ld", "LD"), ("store", "st", "ST"))
 class Row:
     """unit: "ns", "B", "%", or "" for a count or a ratio;  metric: "" where the value is a word
 
+    spread: what sampling may be off by, as a part of the value; None where it has no say
     fact: whether the number holds for the launch itself, so that sampling its blocks leaves it as it is
     """
 
@@ -31,6 +33,7 @@ class Row:
     tag: str
     metric: str
     fact: bool = False
+    spread: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -111,9 +114,10 @@ def mix(subject: Subject) -> Table:
     """Warp instructions by class, the most frequent first."""
     total = subject.count(names.INSTRUCTIONS)
     found = sorted(((subject.count(names.instructions(kind)), kind) for kind in names.KINDS), reverse=True)
-    rows = [(kind.replace("_", " "), f"{value}", f"{100 * value / total:.1f} %", "#" * round(40 * value / total))
-            for value, kind in found if value]
-    return Table("instruction mix", ("class", "instructions", "part", ""), tuple(rows))
+    rows = [(kind.replace("_", " "), f"~{count(value)}" if subject.profile.sampled else f"{value}",
+             f"{100 * value / total:.1f} %", "#" * round(40 * value / total)) for value, kind in found if value]
+    tag = tagged(subject.tag(names.INSTRUCTIONS), subject.spread(names.INSTRUCTIONS))
+    return Table(f"instruction mix, {tag}", ("class", "instructions", "part", ""), tuple(rows))
 
 
 # -- memory
@@ -242,7 +246,7 @@ def what_if(varied: str, found: list[whatif.WhatIf]) -> Table:
 def counted(subject: Subject, label: str, name: str, unit: str = "") -> Iterable[Row]:
     """The row of one counter, if it was taken."""
     if subject.has(name):
-        yield Row(label, subject.count(name), unit, subject.tag(name), name)
+        yield Row(label, subject.count(name), unit, subject.tag(name), name, spread=subject.spread(name))
 
 
 def present(subject: Subject, label: str, name: str, unit: str = "") -> Iterable[Row]:
@@ -255,4 +259,10 @@ def divided(subject: Subject, label: str, over: tuple[str, ...], under: tuple[st
     """Sum over sum, in per cent where the unit says so."""
     ratio = subject.ratio(over, under)
     if ratio is not None:
-        yield Row(label, 100 * ratio if unit == "%" else ratio, unit, subject.tag(*over, *under), metric)
+        spread = subject.spread(*over) + subject.spread(*under) if subject.profile.sampled else None
+        yield Row(label, 100 * ratio if unit == "%" else ratio, unit, subject.tag(*over, *under), metric, spread=spread)
+
+
+def tagged(tag: str, spread: float | None) -> str:
+    """A tag as it is printed: "exact", "sampled ±0.65 %"."""
+    return f"{tag} ±{100 * spread:.2g} %" if tag == "sampled" and spread is not None else tag

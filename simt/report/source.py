@@ -197,7 +197,7 @@ def _heading(view: SourceView) -> str:
 
 
 def _line(view: SourceView, line: SourceLine, rows: int | None) -> str:
-    out = [_cut(f"{named(line.place)}  {line.text.strip()}", WIDTH), *(_cut(f"  {fact}", WIDTH) for fact in _facts(line))]
+    out = [_cut(f"{named(line.place)}  {line.text.strip()}", WIDTH), *(_cut(f"  {fact}", WIDTH) for fact in facts(line))]
     groups = _groups(line)
     kept = _hottest(groups, rows)
     if groups:
@@ -208,7 +208,8 @@ def _line(view: SourceView, line: SourceLine, rows: int | None) -> str:
     return "\n".join(out)
 
 
-def _facts(line: SourceLine) -> Iterator[str]:
+def facts(line: SourceLine) -> Iterator[str]:
+    """What its counters say, in words."""
     executed = line.counters.get(names.INSTRUCTIONS, 0)
     words = [f"{percent(100 * line.part)} of the PTX instructions ({count(executed)})"]
     if line.sass:

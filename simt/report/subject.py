@@ -12,8 +12,9 @@ from simt.observe import names
 from simt.observe.profile import LaunchProfile
 from simt.ptx.mangled import kernel_name
 
-TAGS = ("exact", "estimated", "simulated", "modelled")
-"""From certain to less so: what is computed from several numbers has the last of their tags."""
+TAGS = ("exact", "sampled", "estimated", "simulated", "modelled")
+"""From certain to less so: what is computed from several numbers has the last of their tags. "sampled": what would be exact if
+all blocks had been counted."""
 
 COMPUTE = ("issue", "fp32", "integer", "sfu", "fp64")
 MEMORY = ("load/store unit", "L2 bandwidth", "DRAM bandwidth")
@@ -72,7 +73,15 @@ class Subject:
     def tag(self, *counters: str) -> str:
         """Of a number made from these counters."""
         found = [self.profile.tags.get(name, "exact") for name in counters]
-        return max(found, key=TAGS.index, default="exact")
+        return max([*found, "sampled" if self.profile.sampled and found else "exact"], key=TAGS.index)
+
+    def spread(self, *counters: str) -> float | None:
+        """What sampling may be off by, as a part of the sum of these counters: how far two halves of the sample lie from their
+        mean. None where all blocks were counted."""
+        if not self.profile.sampled:
+            return None
+        total = self.count(*counters)
+        return sum(self.profile.errors.get(name, 0) for name in counters) / abs(total) if total else 0.0
 
     def ratio(self, over: tuple[str, ...], under: tuple[str, ...]) -> float | None:
         """Sum over sum; None where there is nothing to divide by."""
@@ -146,6 +155,12 @@ class Subject:
 def text_of(place: Place) -> str:
     """The line of source, stripped; "" where the source is not at hand."""
     return linecache.getline(*place).strip()
+
+
+def path(file: str) -> str:
+    """As people name a file: from the current folder, where it lies below."""
+    near = os.path.relpath(file) if os.path.isabs(file) else file
+    return file if near.startswith(os.pardir) else near
 
 
 def named(place: Place | None) -> str:

@@ -1,6 +1,7 @@
 """A report for a terminal: plain text, 100 columns wide except for the listing of long source lines."""
 from __future__ import annotations
 
+import dataclasses
 import textwrap
 from collections.abc import Iterable, Iterator
 
@@ -9,19 +10,22 @@ from simt.report import source as code
 from simt.report.advice import Advice
 from simt.report.lines import COLUMNS, listing
 from simt.report.rules import advice
-from simt.report.sections import Row, Section, Table, sections
-from simt.report.subject import Subject, by_launch_shape, quoted
+from simt.report.sections import Row, Section, Table, sections, tagged
+from simt.report.subject import Subject, by_launch_shape, named, path, quoted
 from simt.report.units import count, digits, duration, percent, size
 
 WIDTH = 100
-LABEL, VALUE, TAG = 20, 10, 9
+LABEL, VALUE, TAG = 21, 11, 9
+SAMPLED = 15                # columns of a tag with what sampling may be off by
 EXACT_UP_TO = 9_999_999     # larger counts are rounded to three digits
 HOT = 3                     # lines named as the worst
+WORTH_PERCENT = 1           # gain of what is worth doing first
+MOST = 6                    # pieces of advice on one kernel
 GROUPS = 5                  # kernels and shapes that are told in full
 
 
 def report(subjects: list[Subject], *, source: bool = False) -> str:
-    """All launches: those of one kernel and shape are told once, by the slowest."""
+    """All launches: those of one kernel and shape are told once, by the slowest. The last lines say what to do first."""
     groups = by_launch_shape(subjects)
     if not groups:
         return "no kernel was launched\n"
@@ -30,7 +34,8 @@ def report(subjects: list[Subject], *, source: bool = False) -> str:
         parts.insert(0, list(overview(groups)))
     if len(groups) > GROUPS:
         parts.append([f"{len(groups) - GROUPS} more kernels or shapes took less time and are not shown: --json has all"])
-    return "\n\n".join("\n".join(lines) for lines in parts) + "\n"
+    parts.append(list(first(groups)))
+    return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
 
 
 def overview(groups: list[list[Subject]]) -> Iterator[str]:
@@ -57,11 +62,12 @@ def shape(subject: Subject) -> str:
 
 
 def launch(group: list[Subject], *, source: bool = False) -> Iterator[str]:
-    """One kernel in one shape."""
+    """One kernel in one shape: what is wrong, what to do, and then the numbers."""
     subject = group[0]
     yield from heading(group)
+    yield from found(subject_findings(group))
     yield from worst(subject)
-    yield from advised(advice(subject))
+    yield from advised(advice(subject), subject.profile.sampled)
     for section in sections(subject):
         yield ""
         yield from section_lines(section, "~" if subject.profile.sampled else "")
@@ -70,7 +76,34 @@ def launch(group: list[Subject], *, source: bool = False) -> Iterator[str]:
         yield from listed(subject)
         yield ""
         yield from code.text(code.source_view(subject.profile)).splitlines()
-    yield from found([finding for each in group for finding in each.profile.findings])
+
+
+def subject_findings(group: list[Subject]) -> list[Finding]:
+    """What checkers saw in all launches of the group, each thing once, notes last; files as people name them."""
+    told = {(finding.kind, finding.text): finding for each in group for finding in each.profile.findings}
+    return [with_near_paths(finding) for finding in sorted(told.values(), key=lambda finding: finding.note)]
+
+
+def with_near_paths(finding: Finding) -> Finding:
+    text = finding.text
+    for file in {file for file, _ in finding.places}:
+        text = text.replace(f"{file}:", f"{path(file)}:")
+    return dataclasses.replace(finding, text=text)
+
+
+def first(groups: list[list[Subject]]) -> Iterator[str]:
+    """The findings to mend, or the first advice on the slowest kernel."""
+    errors = [finding for group in groups for finding in subject_findings(group) if not finding.note]
+    if errors:
+        yield "Do first"
+        places = ", ".join(quoted(place) for place in errors[0].places)
+        yield from wrapped(f"{errors[0].kind}, {places}: {errors[0].advice}", "  ")
+        return
+    worth = [piece for piece in advice(groups[0][0]) if piece.gain_percent is None or piece.gain_percent >= WORTH_PERCENT]
+    for piece in worth[:1]:
+        yield f"Do first, in {groups[0][0].kernel}" if len(groups) > 1 else "Do first"
+        where = (piece.file, piece.line) if piece.file else None
+        yield from wrapped(f"{named(where)}: {piece.remedy}", "  ")
 
 
 def heading(group: list[Subject]) -> Iterator[str]:
@@ -79,11 +112,6 @@ def heading(group: list[Subject]) -> Iterator[str]:
     if subject.time_ns:
         yield f"  {duration(subject.time_ns)} modelled, bound by {profile.bound_by}; {subject.error}"
     yield from (f"  {line}" for line in together(group))
-    errors = [finding for finding in profile.findings if not finding.note]
-    if errors:
-        places = dict.fromkeys(place for finding in errors for place in finding.places)
-        yield from wrapped(f"! {len(errors)} finding{'s' if len(errors) > 1 else ''} of the checkers, below: "
-                           + ", ".join(quoted(place) for place in list(places)[:HOT]), "  ")
     if profile.sampled:
         yield from wrapped(f"~ {profile.sampling_told}", "  ")
 
@@ -92,25 +120,34 @@ def worst(subject: Subject) -> Iterator[str]:
     lines = subject.hot_lines[:HOT]
     if lines:
         yield ""
-        yield f"Worst lines, by {subject.weighed_by}"
+        yield f"Worst lines, by {subject.weighed_by}{sampled(subject)}"
         yield from (shortened(f"  {100 * part:5.1f} %  {quoted(place)}") for place, part in lines)
 
 
-def advised(pieces: Iterable[Advice]) -> Iterator[str]:
-    for index, piece in enumerate(pieces):
-        if not index:
-            yield ""
-            yield "Advice, with the gain at most"
+def sampled(subject: Subject) -> str:
+    return ", sampled" if subject.profile.sampled else ""
+
+
+def advised(pieces: list[Advice], is_sampled: bool = False) -> Iterator[str]:
+    """The first MOST pieces, and those behind them that say what bounds the launch."""
+    told: dict[str, str] = {}           # remedy -> the rule that said it first
+    shown = [piece for index, piece in enumerate(pieces) if index < MOST or piece.gain_percent is None]
+    if shown:
+        yield ""
+        yield f"Advice, with the gain at most{'; its counts are sampled' if is_sampled else ''}"
+    for piece in shown:
         gain = "" if piece.gain_percent is None else f", {digits(piece.gain_percent)} %"
         yield f"  {piece.rule}{gain}"
         yield from wrapped(piece.text, "    ")
-        yield from wrapped(f"do: {piece.remedy}", "    ")
+        yield from wrapped(f"do: {f'as for {told[piece.remedy]}' if piece.remedy in told else piece.remedy}", "    ")
+        told.setdefault(piece.remedy, piece.rule)
+    if len(pieces) > len(shown):
+        yield f"  {len(pieces) - len(shown)} more with less gain: --json has all"
 
 
 def found(findings: Iterable[Finding]) -> Iterator[str]:
     """What checkers saw."""
-    told = {(finding.kind, finding.text): finding for finding in findings}
-    for index, finding in enumerate(told.values()):
+    for index, finding in enumerate(findings):
         if not index:
             yield ""
             yield "Findings"
@@ -134,7 +171,7 @@ def section_lines(section: Section, mark: str = "") -> Iterator[str]:
     """mark: before values that come from counters of a sample."""
     yield section.title
     for row in section.rows:
-        yield from row_lines(row, "" if row.fact else mark)
+        yield from row_lines(row, mark)
     for table in section.tables:
         yield ""
         yield from table_lines(table)
@@ -143,15 +180,16 @@ def section_lines(section: Section, mark: str = "") -> Iterator[str]:
 
 
 def row_lines(row: Row, mark: str) -> Iterator[str]:
-    value = shown(row)
     if isinstance(row.value, str):
-        yield f"  {row.label:{LABEL}} {value:>{VALUE}} {row.tag}".rstrip()
+        yield f"  {row.label:{LABEL}} {shown(row):>{VALUE}} {row.tag}".rstrip()
         return
-    line = f"  {row.label:{LABEL}} {mark + value:>{VALUE}} {row.tag:{TAG}} {row.metric}".rstrip()
+    value = shown(row) if row.fact else mark + shown(row)
+    start = f"  {row.label:{LABEL}} {value:>{VALUE}} {tagged(row.tag, row.spread):{SAMPLED if mark else TAG}}"
+    line = f"{start} {row.metric}".rstrip()
     if len(line) <= WIDTH:
         yield line
     else:
-        yield f"  {row.label:{LABEL}} {mark + value:>{VALUE}} {row.tag}"
+        yield start.rstrip()
         yield f"{row.metric:>{WIDTH}}"
 
 
@@ -190,8 +228,8 @@ def listed(subject: Subject) -> Iterator[str]:
     """Counters per line beside its text."""
     head = f"{'line':>5} {'part':>7}" + "".join(f" {name:>9}" for name, _ in COLUMNS)
     for file, lines in listing(subject).items():
-        yield f"Source: {file}"
-        yield f"{head}  (part of the {subject.weighed_by})"
+        yield f"Source: {path(file)}"
+        yield f"{head}  (part of the {subject.weighed_by}{sampled(subject)})"
         for line in lines:
             part = f"{100 * line.part:.1f} %" if line.part else ""
             figures = "".join(f" {cell(value(line.counters)):>9}" for _, value in COLUMNS)

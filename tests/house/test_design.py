@@ -38,7 +38,7 @@ PARTS = {
 
 MODULES = sorted(path.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 DOCUMENTS = ("README.md", "CONTRIBUTING.md")
-GENERATED = {".git", ".venv", ".pins", "__pycache__", ".pytest_cache", ".ruff_cache", ".hypothesis"}
+GENERATED = {".git", ".venv", ".pins", "__pycache__", ".pytest_cache", ".ruff_cache", ".hypothesis", "out"}
 
 
 def imports(path: Path) -> Iterator[tuple[str, int]]:

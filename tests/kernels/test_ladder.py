@@ -124,7 +124,7 @@ def test_an_unknown_ladder_suggests_the_nearest():
 
 
 def test_a_name_like_no_other_gets_the_list_only():
-    with pytest.raises(UnknownName, match=r"there is no ladder 'zzz'; There are: .*matmul"):
+    with pytest.raises(UnknownName, match=r"there is no ladder 'zzz'; there are: .*matmul"):
         load_ladder("zzz")
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from workbook.climb import Climb
     from workbook.results import Row
 
+OUT = Path("out")  # of the current folder: git ignores it here
+
 
 @click.command()
 @click.argument("family")
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
 @click.option("--step", metavar="NAME", help="Climb this step only; speedups still compare with the ladder.")
 @click.option("--seed", type=click.IntRange(min=0), help="Seed of the inputs; fresh by default, and printed.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout, the rest on stderr.")
-@click.option("--png", type=click.Path(path_type=Path, dir_okay=False, writable=True), help="Save the picture here.")
+@click.option("--png", type=click.Path(path_type=Path, dir_okay=False, writable=True),
+              help="Save the picture here instead of out/.")
 @click.option("--no-png", is_flag=True, help="Save no picture.")
 @click.pass_context
 def climb(
@@ -117,10 +120,12 @@ def _print(console: Console, climbed: Climb, rows: tuple[Row, ...], device: str 
 def _save_picture(console: Console, climbed: Climb, rows: tuple[Row, ...], png: Path | None) -> None:
     from workbook import picture
 
-    path = png or Path(f"climb-{climbed.ladder.name}-{climbed.target.key}.png")
+    path = png or OUT / f"climb-{climbed.ladder.name}-{climbed.target.key}.png"
     if not any(row.verified for row in rows):
         return
     try:
+        if png is None:
+            OUT.mkdir(exist_ok=True)
         picture.save(path, climbed, rows)
     except OSError as error:
         console.print(f"no picture: {path} cannot be written ({error.strerror}); choose a place with --png PATH")

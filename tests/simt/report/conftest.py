@@ -94,6 +94,77 @@ def count_at(places, totals):
     cuda.atomic.add(totals, places[cuda.grid(1)], 1)
 
 
+@cuda.jit
+def x_takes_rows(a, out):
+    row, col = cuda.grid(2)
+    out[row, col] = a[row, col]
+
+
+@cuda.jit
+def copy_2d(a, out):
+    col, row = cuda.grid(2)
+    out[row, col] = a[row, col]
+
+
+@cuda.jit
+def transposed(a, out):
+    col, row = cuda.grid(2)
+    out[col, row] = a[row, col]
+
+
+@cuda.jit
+def gather(a, index, out):
+    x = cuda.grid(1)
+    out[x] = a[index[x]]
+
+
+@cuda.jit
+def shifted(a, out):
+    x = cuda.grid(1)
+    out[x] = a[x + 1]
+
+
+@cuda.jit
+def lengths(a, out):
+    x = cuda.grid(1)
+    out[x] = a[x, 0] * a[x, 0] + a[x, 1] * a[x, 1] + a[x, 2] * a[x, 2]
+
+
+@cuda.jit
+def first_fields(records, out):
+    i = cuda.grid(1)
+    out[i] = records[i].x
+
+
+@cuda.jit
+def row_sums(a, out):
+    x = cuda.grid(1)
+    total = float32(0)
+    for i in range(a.shape[1]):
+        total += a[x, i]
+    out[x] = total
+
+
+@cuda.jit
+def plain_matmul(a, b, c):
+    col, row = cuda.grid(2)
+    total = float32(0)
+    for i in range(a.shape[1]):
+        total += a[row, i] * b[i, col]
+    c[row, col] = total
+
+
+@cuda.jit
+def eight_each(out):
+    tile = cuda.shared.array(256, float32)
+    x = cuda.threadIdx.x
+    for i in range(8):
+        tile[8 * x + i] = x
+    cuda.syncthreads()
+    for i in range(8):
+        out[32 * i + x] = tile[32 * i + x]
+
+
 @cuda.jit(max_registers=24, lineinfo=True)
 def crowded(a, out):
     x = cuda.grid(1)

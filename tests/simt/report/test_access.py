@@ -52,11 +52,40 @@ def test_wide_accesses_collide_within_their_quarter_only():
     assert access.colliding(warp((16 * lane for lane in range(32)), size=16)) is None
 
 
+SCATTERED = [lane * lane * 4 for lane in range(32)]
+
+
+@pytest.mark.parametrize(("addresses", "width", "how"), [
+    ([4 * lane for lane in range(32)], 32, "row"),
+    ([4 + 4 * lane for lane in range(32)], 32, "row"),
+    ([-4 * lane + (1 << 20) for lane in range(32)], 32, "row"),
+    ([4 * (lane % 16) + 4096 * (lane // 16) for lane in range(32)], 16, "row"),
+    ([4 * (lane % 4) + 4096 * (lane // 4) for lane in range(32)], 4, "short rows"),
+    ([12 * lane for lane in range(32)], 32, "strided"),
+    ([4096 * (lane % 16) + 4 * (lane // 16) for lane in range(32)], 16, "strided"),
+    (SCATTERED, 32, "irregular"),
+    ([64] * 32, 32, "unknown"),
+])
+def test_the_pattern_of_a_warp(addresses, width, how):
+    assert access.pattern(sample(addresses), width) == how
+
+
+def test_a_lane_alone_has_no_pattern():
+    assert access.pattern(sample(SCATTERED, mask=0b100), 32) == "unknown"
+
+
 def test_words_say_how_far_the_worst_access_of_a_line_is_apart(made_up):
     near, far = sample(4 * lane for lane in range(32)), sample(4096 * lane for lane in range(32))
     subject = made_up(samples=[near, far, dataclasses.replace(far, line=4)])
-    assert access.apart(subject, ("k.py", 3), "load") == ": neighbouring threads read addresses 4 KiB apart"
-    assert access.apart(subject, ("k.py", 3), "store") == access.apart(subject, ("k.py", 5), "load") == ""
+    worst = access.worst_at(subject, ("k.py", 3), "global", "load")
+    assert access.apart(worst, "strided") == ": neighbouring threads read addresses 4 KiB apart"
+    assert access.worst_at(subject, ("k.py", 3), "global", "store") is None and access.apart(None, "unknown") == ""
+
+
+def test_words_say_where_a_row_starts_and_that_scattered_addresses_have_no_distance():
+    row = sample(4 + 4 * lane for lane in range(32))
+    assert access.apart(row, "row") == ": neighbouring threads read neighbouring addresses, from 4 B past a multiple of 32 B on"
+    assert access.apart(sample(SCATTERED), "irregular") == ": neighbouring threads read addresses without a common distance"
 
 
 def test_words_name_the_lanes_that_share_a_bank(made_up):

@@ -1,12 +1,14 @@
 """Each rule speaks where it should, with the line and the numbers worked out by hand, and is silent on the twin."""
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from simt.observe import names
 from simt.observe.profile import AccessSample
-from simt.report.memory_rules import needed_sectors
+from simt.report.global_rules import needed_sectors
 from simt.report.rules import advice
 from simt.report.subject import COMPUTE, MEMORY
 
@@ -35,7 +37,7 @@ def test_lanes_in_rows_of_their_own_are_uncoalesced_and_the_distance_is_named(st
     assert piece.line == strided.line("out[x] = a[x, 0]") and piece.file == __file__.replace("test_rules", "conftest")
     assert piece.text == f"conftest.py:{piece.line}: out[x] = a[x, 0]: 32.0 sectors per load request where 4.00 would do, " \
         "256 in all: neighbouring threads read addresses 4 KiB apart"
-    assert "swap x and y" in piece.remedy
+    assert "along a row of its own" in piece.remedy         # the block has no y to swap with
 
 
 def test_the_gain_of_coalescing_is_the_excess_over_all_sectors_while_memory_is_busy(strided):
@@ -43,6 +45,60 @@ def test_the_gain_of_coalescing_is_the_excess_over_all_sectors_while_memory_is_b
     # 256 sectors where 8 * 128 / 32 = 32 would do, of 256 + 32 in all
     assert piece.gain_percent == round(100 * (256 - 32) / (256 + 32) * strided.subject.share(*MEMORY), 1)
     assert said(strided.subject, "uncoalesced stores") == []
+
+
+def remedy_of(launched, name, grid, block, *arrays, rule="uncoalesced loads", key=""):
+    piece, = said(launched(name, grid, block, *arrays, key=key).subject, rule)
+    return piece.remedy
+
+
+def test_x_along_rows_is_to_be_swapped_with_y(launched):
+    assert "swap x and y" in remedy_of(launched, "x_takes_rows", (2, 2), (32, 8), zeros(64, 64), zeros(64, 64))
+
+
+def test_axes_are_not_to_be_swapped_where_another_access_lies_in_a_row(launched):
+    remedy = remedy_of(launched, "transposed", (2, 8), (32, 8), zeros(64, 64), zeros(64, 64), rule="uncoalesced stores")
+    assert "go through a tile in shared memory" in remedy and "let neighbouring threads" not in remedy
+
+
+def test_addresses_from_data_are_a_gather_which_no_exchange_of_axes_helps(launched, seed):
+    index = np.random.default_rng(seed).permutation(1 << 14).astype(np.int32)
+    done = launched("gather", 8, 32, zeros(1 << 14), index, zeros(256), key=str(seed))
+    piece, = said(done.subject, "uncoalesced loads")
+    assert piece.text.endswith("neighbouring threads read addresses without a common distance")
+    assert "a gather or a scatter" in piece.remedy and "sort or group the indices" in piece.remedy
+
+
+def test_a_shifted_start_is_an_offset(launched):
+    done = launched("shifted", 8, 32, zeros(257), zeros(256))
+    piece, = said(done.subject, "uncoalesced loads")
+    assert "5.00 sectors per load request where 4.00 would do" in piece.text
+    assert piece.text.endswith("neighbouring threads read neighbouring addresses, from 4 B past a multiple of 32 B on")
+    assert "start each row at a multiple of 32 bytes" in piece.remedy
+
+
+def test_short_rows_of_an_array_are_records(launched):
+    done = launched("lengths", 8, 32, zeros(256, 3), zeros(256))
+    piece, = said(done.subject, "uncoalesced loads")
+    assert "addresses 12 B apart" in piece.text
+    assert "each thread goes through 12 B of its own: keep one array per field, or (fields, n)" in piece.remedy
+
+
+RECORD = [("x", "f4"), ("y", "f4")]
+
+
+def test_packed_records_are_taken_byte_by_byte_and_aligned_ones_are_not(launched):
+    packed = launched("first_fields", 8, 32, np.zeros(256, np.dtype(RECORD)), zeros(256), key="packed").subject
+    piece, = said(packed, "small load requests")
+    assert "32 load requests of 32.0 B, 1.00 B per lane; the compiler takes each value in pieces" in piece.text
+    assert "np.dtype([...], align=True)" in piece.remedy
+    aligned = launched("first_fields", 8, 32, np.zeros(256, np.dtype(RECORD, align=True)), zeros(256), key="aligned").subject
+    assert said(aligned, "small load requests") == [] and len(said(aligned, "uncoalesced loads")) == 1
+
+
+def test_a_block_narrower_than_a_sector_is_to_be_widened(launched):
+    remedy = remedy_of(launched, "copy_2d", (16, 8), (4, 8), zeros(64, 64), zeros(64, 64))
+    assert "make the block at least 32 bytes wide in x" in remedy
 
 
 def test_neighbouring_elements_are_no_matter_for_advice(launched):
@@ -95,6 +151,54 @@ def test_conflicts_count_from_ten_per_cent_of_the_wavefronts(made_up, conflicts,
     counters = {names.SHARED_REQUESTS_LD: 90, names.SHARED_WAVEFRONTS_LD: 100, names.SHARED_CONFLICTS_LD: conflicts}
     subject = made_up(counters=counters, lines={("tile.py", 3): counters})
     assert len(said(subject, "bank conflicts")) == pieces
+
+
+def test_lanes_a_few_words_apart_collide_though_rows_are_padded(launched):
+    # Each lane takes 8 neighbouring words: lanes 0, 4, 8 ... want bank 0.
+    done = launched("eight_each", 1, 32, zeros(256))
+    piece, = said(done.subject, "bank conflicts")
+    assert "8.00 wavefronts per store request" in piece.text
+    assert "let neighbouring lanes take neighbouring words" in piece.remedy and "padding the rows does not help" in piece.remedy
+
+
+# -- values that are used again
+
+def multiply_adds(made_up, loads, fused=10**9, flops=2, **changes):
+    """A launch of multiply-adds on values from shared memory, on one line."""
+    counters = {names.INSTRUCTIONS: loads + fused, names.THREAD_INSTRUCTIONS: 32 * (loads + fused),
+                names.instructions("fp32"): fused, names.FLOPS_FP32: flops * 32 * fused,
+                names.instructions("load_shared"): loads, names.SHARED_REQUESTS_LD: loads, names.SHARED_WAVEFRONTS_LD: loads}
+    return made_up(counters=counters, lines={("tile.py", 9): counters}, **changes)
+
+
+def test_two_shared_loads_per_multiply_add_ask_for_register_tiling(made_up):
+    subject = multiply_adds(made_up, 2 * 10**9)
+    piece, = said(subject, "shared loads")
+    # H100: one load of a warp per cycle, and 128 lanes of multiply-adds, which are 4 warps
+    assert "2.00 shared loads per fused multiply-add, 2.00 G in all; an SM starts 1 of them and 4 multiply-adds per cycle, " \
+        "so more than 0.25 leave the fp32 pipe waiting (MIO throttle)" in piece.text
+    assert "8 x 8 results in registers loads 16 values for 64 multiply-adds" in piece.remedy and piece.line == 9
+    # 2 G loads bind it; with 0.25 G the issue slots do, 1.25 G instructions over 4 partitions
+    assert piece.gain_percent == pytest.approx(100 * (1 - 1.25 / 4 / 2), abs=0.2)
+
+
+@pytest.mark.parametrize(("loads", "flops", "why"), [
+    (250_000_000, 2, "one load for four multiply-adds"), (2 * 10**9, 1, "sums, whose values are used once")])
+def test_shared_loads_that_registers_cannot_spare_are_left_alone(made_up, loads, flops, why):
+    assert said(multiply_adds(made_up, loads, flops=flops), "shared loads") == [], why
+
+
+def test_bytes_that_a_block_loads_again_and_again_belong_into_shared_memory(launched):
+    # 8 warps of a 32 x 8 block read the same 32 rows of b, and each row of a is read by 32 lanes.
+    done = launched("plain_matmul", (2, 8), (32, 8), zeros(64, 64), zeros(64, 64), zeros(64, 64))
+    asked, distinct = done.profile.counters[names.GLOBAL_BYTES_REQUESTED_LD], done.profile.counters[names.BLOCK_SECTORS_LD]
+    # per block 256 threads times 64 rounds of 8 B; 64 rows of 32 columns of b, and 8 rows of a
+    assert (asked, distinct) == (16 * 256 * 64 * 8, 16 * (64 * 4 + 8 * 8))
+    busy = dataclasses.replace(done.profile, terms={**done.profile.terms, LSU: done.subject.time_ns})
+    piece, = said(dataclasses.replace(done.subject, profile=busy), "loaded again and again")
+    assert f"load each of its bytes {asked / (32 * distinct):.1f} times: 2.10 MB asked for, 164 kB distinct" in piece.text
+    assert "shared memory" in piece.remedy and piece.gain_percent is None
+    assert said(launched("copy", 8, 32, zeros(256), zeros(256)).subject, "loaded again and again") == []
 
 
 # -- local memory and atomics
@@ -180,7 +284,7 @@ def test_a_float64_literal_in_a_float32_sum_is_found(launched):
     done = launched("wide_sum", 1, 32, zeros(64), zeros(32))
     piece, = said(done.subject, "float64")
     assert piece.line == done.line("total += a[i]") and "64 float64 instructions and 64 conversions" in piece.text
-    assert "1/2.00 of the rate" in piece.text           # H100: 64 fp64 lanes of 128
+    assert "an SM has 64 lanes for float64 beside 128 for float32" in piece.text
     assert piece.gain_percent == 0                      # one warp's launch is bound by its latency, with float32 too
 
 
@@ -254,11 +358,39 @@ def test_low_occupancy_is_no_matter_while_a_pipe_is_busy(made_up):
 
 # -- what bounds the launch
 
-def test_a_tiny_launch_is_bound_by_the_launch_itself(strided):
-    piece, = said(strided.subject, "latency-bound")
-    assert "the overhead of a launch, 2.43 µs" in piece.text
-    busiest = max(strided.subject.share(*COMPUTE), strided.subject.share(*MEMORY))
-    assert piece.gain_percent == round(100 * (1 - busiest), 1)
+def test_a_tiny_launch_is_bound_by_the_launch_itself_which_is_said_first(strided):
+    first, *others = advice(strided.subject)
+    assert first.rule == "launch-bound" and "to launch a kernel takes 2.43 µs of these" in first.text
+    assert first.gain_percent == round(100 * 2430 / strided.subject.time_ns, 1)
+    assert "latency-bound" not in {piece.rule for piece in others}
+
+
+def waiting(made_up, blocks, rounds):
+    """A launch whose warps do little but wait for their loads, one after another."""
+    loads = 8 * blocks * rounds
+    counters = {names.INSTRUCTIONS: loads, names.THREAD_INSTRUCTIONS: 32 * loads, names.GLOBAL_REQUESTS_LD: loads,
+                names.GLOBAL_SECTORS_LD: 4 * loads, names.GLOBAL_BYTES_REQUESTED_LD: 128 * loads,
+                names.BLOCK_SECTORS_LD: 4 * loads}
+    return made_up(blocks=blocks, counters=counters)
+
+
+def test_latency_is_named_where_the_grid_is_large_enough(made_up):
+    subject = waiting(made_up, 132, 4000)
+    assert subject.profile.bound_by == "latency" and subject.share("launch") < 0.4
+    assert advice(subject)[0].rule == "latency-bound"
+
+
+def test_a_grid_with_fewer_blocks_than_sms_is_named_before_latency(made_up):
+    subject = waiting(made_up, 8, 4000)
+    assert subject.profile.bound_by == "latency" and subject.share("launch") < 0.4
+    assert [piece.rule for piece in advice(subject)[:2]] == ["small grid", "latency-bound"]
+
+
+def test_a_small_grid_that_keeps_its_sms_busy_is_ranked_by_its_gain(launched):
+    # Half of the SMs have a block, whose threads each walk a row of their own: 32 sectors per load.
+    subject = launched("row_sums", 66, 256, zeros(66 * 256, 1024), zeros(66 * 256), sample=16).subject
+    assert subject.share(*MEMORY) > 0.6
+    assert [piece.rule for piece in advice(subject)[:2]] == ["uncoalesced loads", "small grid"]
 
 
 def test_a_busy_pipe_is_named_with_the_line_that_keeps_it_busy(made_up):

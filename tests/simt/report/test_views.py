@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from html.parser import HTMLParser
 
 import numpy as np
@@ -12,6 +13,9 @@ import simt
 from simt.observe import names
 from simt.observe.profile import Finding
 from simt.report import data, html, text
+from simt.report.advice import Advice
+from simt.report.rules import advice
+from simt.report.sections import sections
 from simt.report.subject import TAGS, by_launch_shape
 from tests.simt.report.conftest import copy
 
@@ -41,7 +45,7 @@ def check_document(document):
     assert set(document) == {"schema", "device", "launches"} and document["schema"] == 1
     assert isinstance(document["device"], str)
     for launch in document["launches"]:
-        assert set(launch) == {"kernel", "grid", "block", "metrics", "tags", "lines", "findings", "advice"}
+        assert set(launch) == {"kernel", "grid", "block", "metrics", "tags", "errors", "lines", "findings", "advice"}
         assert isinstance(launch["kernel"], str)
         assert all(len(launch[name]) == 3 and all(type(extent) is int for extent in launch[name]) for name in ("grid", "block"))
         assert set(launch["tags"]) == set(launch["metrics"])
@@ -77,8 +81,34 @@ def test_the_document_holds_counters_and_derived_numbers(strided):
 
 def test_sampled_counters_say_so_and_facts_do_not(sampled):
     tags = data.document([sampled], "h100")["launches"][0]["tags"]
-    assert tags[names.GLOBAL_SECTORS_LD] == "exact, sampled" and tags["simt__time_ns"] == "modelled, sampled"
+    assert tags[names.GLOBAL_SECTORS_LD] == "sampled" and tags["simt__time_ns"] == "modelled, sampled"
     assert tags["launch__registers_per_thread"] == tags["launch__waves_per_multiprocessor"] == "exact"
+
+
+def test_only_what_was_counted_in_every_block_is_exact(sampled, strided):
+    counted = {row.metric for section in sections(sampled) for row in section.rows if not row.fact and row.metric}
+    tags = data.document([sampled], "h100")["launches"][0]["tags"]
+    assert names.INSTRUCTIONS in counted and "exact" not in {tags[name] for name in counted}
+    shown = {row.tag for section in sections(sampled) for row in section.rows if not row.fact}
+    assert shown == {"sampled", "estimated", "modelled"}
+    assert {row.tag for section in sections(strided) for row in section.rows} == {"exact", "estimated", "modelled"}
+
+
+def unequal(subject):
+    """The halves of its sample lie 2 % of the sectors from their mean."""
+    errors = {names.GLOBAL_SECTORS_LD: subject.profile.counters[names.GLOBAL_SECTORS_LD] // 50}
+    return dataclasses.replace(subject, profile=dataclasses.replace(subject.profile, errors=errors))
+
+
+def test_the_error_of_the_sample_stands_beside_each_count(sampled):
+    lines = text.report([unequal(sampled)]).splitlines()
+    assert "sampled ±2 %" in next(line for line in lines if "global load sectors" in line)
+    assert "sampled ±2 %" in next(line for line in lines if "sectors per load" in line)
+    assert "sampled ±0 %" in next(line for line in lines if "global load requests" in line)
+    assert any(line.strip() == "instruction mix, sampled ±0 %" for line in lines)
+    assert "sampled ±2 %" in html.report([unequal(sampled)])
+    launch, = data.document([unequal(sampled)], "h100")["launches"]
+    assert launch["errors"] == {names.GLOBAL_SECTORS_LD: launch["metrics"][names.GLOBAL_SECTORS_LD] // 50}
 
 
 def test_findings_are_told_with_their_lines_and_the_fix(strided):
@@ -124,6 +154,52 @@ def test_the_listing_shows_every_line_of_the_kernel_with_its_counters(strided):
     line = next(line for line in printed.splitlines() if line.endswith("    out[x] = a[x, 0]"))
     # 256 + 32 sectors over 8 + 8 requests
     assert "18" in line.split()
+
+
+def in_order(printed, *parts):
+    places = [printed.index(part) for part in parts]
+    return places == sorted(places)
+
+
+def test_findings_come_first_then_advice_and_then_the_numbers(strided):
+    subject = with_findings(strided)
+    assert in_order(text.report([subject]), "\nFindings\n", "\nWorst lines", "\nAdvice", "\nSpeed of light\n", "\nOccupancy\n")
+    assert in_order(html.report([subject]), 'class="finding"', "Worst lines", 'class="advice"', "Speed of light")
+
+
+def test_the_last_words_are_what_to_do_first(strided, sampled):
+    last = text.report([strided]).split("\n\n")[-1]
+    assert last.startswith("Do first\n  conftest.py:") and "give one launch more work" in last
+    assert text.report([strided, sampled]).split("\n\n")[-1].startswith("Do first, in ")
+    last = text.report([with_findings(strided)]).split("\n\n")[-1]
+    assert last == "Do first\n  race, k.py:3, k.py:4: put cuda.syncthreads() between\n"
+
+
+def test_what_gains_nothing_is_not_to_be_done_first(launched):
+    subject = launched("wide_sum", 1, 32, np.zeros(64, np.float32), np.zeros(32, np.float32)).subject
+    nothing = [piece.gain_percent for piece in advice(subject) if piece.rule == "float64"]
+    assert nothing == [0] and "float32(0)" not in text.report([subject]).split("\n\n")[-1]
+
+
+def test_a_remedy_is_printed_once_and_little_gains_are_counted():
+    pieces = [Advice("bank conflicts", f"line {line}", "pad the rows", 50.0 - line, "k.py", line) for line in range(9)]
+    printed = list(text.advised([*pieces, Advice("bottleneck", "busy", "less work", None, "k.py", 1)]))
+    assert [line.strip() for line in printed if "do:" in line] == \
+        ["do: pad the rows", *["do: as for bank conflicts"] * 5, "do: less work"]
+    assert printed[-1] == "  3 more with less gain: --json has all"
+
+
+def test_files_below_the_current_folder_are_named_from_there(strided, monkeypatch):
+    folder, file = os.path.split(__file__)
+    monkeypatch.chdir(folder)
+    conftest = os.path.join(folder, "conftest.py")
+    race = dataclasses.replace(RACE, text=f"thread (0, 0, 0) writes at {conftest}:3: x", places=((conftest, 3),))
+    subject = dataclasses.replace(strided, profile=dataclasses.replace(strided.profile, findings=[race]))
+    printed = text.report([subject], source=True)
+    assert "thread (0, 0, 0) writes at conftest.py:3: x" in printed and "Source: conftest.py\n" in printed
+    assert folder not in printed and folder not in html.report([subject])
+    monkeypatch.chdir(os.path.join(folder, "..", "..", "kernels"))
+    assert f"Source: {conftest}\n" in text.report([subject], source=True)
 
 
 def test_findings_are_printed_with_what_to_do(strided):
@@ -174,6 +250,18 @@ def test_html_is_self_contained_well_formed_and_escaped(strided, sampled):
     assert reader.open == [] and "script" not in reader.seen
     assert "thread (0, 0, 0) writes <tile>" in reader.text and "a < b" in reader.text
     assert names.GLOBAL_SECTORS_LD in reader.text and "4 KiB apart" in reader.text
+
+
+def test_html_with_source_holds_ptx_and_sass_of_each_line_folded(strided):
+    made = html.report([strided], source=True)
+    reader = Tags()
+    reader.feed(made)
+    assert reader.open == []
+    _, view = made.split("<summary>Source, PTX and SASS</summary>")
+    line = view[view.index("out[x] = a[x, 0]"):].split("</details>")[0]
+    assert "ld.global.f32" in line and "LDG.E" in line and "global loads: 32.0 sectors per request" in line
+    assert view.count("<details>") > 2 and "<details open" not in view
+    assert "LDG" not in html.report([strided])
 
 
 def test_html_is_light(strided):

@@ -42,8 +42,8 @@ def test_climb_prints_headline_seed_table_and_picture(ladder, tmp_path):
     assert lines[0] == "toy at m=64 n=64 k=64, modelled on a toy; the model's error is not validated yet"
     assert lines[1] == "inputs from seed 7"
     assert [line.split()[0] for line in lines[2:6]] == ["step", "slow", "fast", "wide"]
-    assert "picture: climb-toy-h100.png" in lines
-    assert (tmp_path / "climb-toy-h100.png").exists()
+    assert "picture: out/climb-toy-h100.png" in lines
+    assert [path.name for path in tmp_path.iterdir()] == ["out"] and (tmp_path / "out" / "climb-toy-h100.png").exists()
 
 
 def test_climb_shows_why_a_step_does_not_pay(ladder):

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import simt
+from kernels.ladder import load_ladder
 from simt.observe import names
 from workbook import profile
 from workbook.cli import cli
@@ -164,6 +165,24 @@ def test_html_is_saved(program, here):
     assert (here / "out.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
+def test_html_has_the_source_view_where_it_is_asked_for(program, here):
+    result = ladder(program(PROGRAM) + ":multiply", "--html", "out.html", "--source", "--", "32")
+    assert result.exit_code == 0, result.output
+    page = (here / "out.html").read_text(encoding="utf-8")
+    line = page[page.rindex(WORST):].split("</details>")[0]
+    assert "fma.rn.f32" in line and "FFMA" in line and "sectors per request" in line
+    assert ladder("mine.py", "--html", "plain.html", "--", "32").exit_code == 0
+    assert "FFMA" not in (here / "plain.html").read_text(encoding="utf-8")
+
+
+def test_files_are_saved_before_the_report_is_printed(program, here):
+    """So that they are there where the report goes into `head`."""
+    command = f"{sys.executable} -m workbook profile {program(PROGRAM)} --html out.html -- 32 | head -1"
+    done = subprocess.run(command, shell=True, cwd=here, capture_output=True, text=True, timeout=120,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.stdout.startswith("result") and (here / "out.html").exists()
+
+
 def test_pictures_are_saved_for_the_worst_lines(program, here):
     result = ladder(program(PROGRAM) + ":multiply", "--picture", "seen", "--", "64")
     assert result.exit_code == 0, result.output
@@ -206,9 +225,24 @@ def test_caches_are_simulated_over_all_blocks(program):
     assert launch["tags"]["dram__bytes_read.sum"] == "simulated"
 
 
-def test_a_file_that_cannot_be_written_is_named(program):
-    result = ladder(program(PROGRAM), "--html", "missing/out.html", "--", "32")
-    assert result.exit_code == 1 and "missing/out.html cannot be written" in result.stderr
+@pytest.mark.parametrize(("option", "target", "why"), [
+    ("--html", "missing/out.html", "there is no folder missing"),
+    ("--html", "mine.py/out.html", "mine.py is a file"),
+    ("--picture", "mine.py/seen", "mine.py is a file")])
+def test_a_file_that_cannot_be_written_is_told_before_the_program_runs(program, option, target, why):
+    result = ladder(program("print('it ran')\n" + PROGRAM), option, target, "--", "32")
+    assert result.exit_code == 2 and "it ran" not in result.output
+    last, = (line for line in result.stderr.splitlines() if line.startswith("Error"))
+    assert last == f"Error: Invalid value for {option}: {target} cannot be written: {why}"
+
+
+def test_numbas_performance_warnings_become_one_line(program, here):
+    text = PROGRAM.replace("cuda.to_device(a), cuda.to_device(b)", "a, b") + "import warnings\nwarnings.warn('their own')\n"
+    done = process(program(text), "--", "32", folder=here)
+    assert done.returncode == 0 and "NumbaPerformanceWarning" not in done.stdout + done.stderr
+    told = [line for line in done.stderr.splitlines() if line.startswith("numba warns: ")]
+    assert told == ["numba warns: Host array used in CUDA kernel will incur copy overhead to/from device"]
+    assert "their own" in done.stderr
 
 
 def test_an_exception_shows_the_programs_own_traceback_only(program, here):
@@ -275,12 +309,41 @@ def test_a_checked_step_without_findings_exits_0():
     assert "Findings" not in result.stdout
 
 
+def test_the_last_line_names_the_next_step_of_the_ladder():
+    last = ladder("matmul/tiled", "--case", "64,64,64").stdout.splitlines()[-1]
+    assert last == "  next: matmul/register_1d, which ladder show matmul/register_1d explains"
+    steps = load_ladder("matmul").steps
+    last = ladder(steps[-1].id, "--case", "64,64,64").stdout.splitlines()[-1]
+    assert last == f"  {steps[-1].id} is the last step of its ladder"
+
+
+def test_tiled_is_told_to_keep_results_in_registers():
+    result = ladder("matmul/tiled", "--case", "1024,1024,1024")
+    _, last = result.stdout.rsplit("Do first\n", 1)
+    assert "2.00 shared loads per fused multiply-add" in " ".join(result.stdout.split())
+    assert last.startswith("  s30_tiled.py:35: register tiling: a thread that keeps 8 x 8 results in registers")
+
+
 # -- checkers
+
+@pytest.mark.parametrize(("options", "warned"), [
+    (("--check", "race"), ["--check"]), (("--caches",), ["--caches"]), ((), [])])
+def test_what_takes_long_is_announced_on_stderr(program, options, warned):
+    result = ladder(program(PROGRAM), *options, "--json", "--", "32")
+    assert result.exit_code == 0 and json.loads(result.stdout)["schema"] == 1
+    said = [line for line in result.stderr.splitlines() if "can take several times as long" in line]
+    assert [line.split()[0] for line in said] == warned
+
+
+def test_help_says_what_is_slow():
+    said = " ".join(ladder("--help").output.split())
+    assert "in all blocks, which can be several times slower" in said and "DRAM bytes. Can be several times slower" in said
+
 
 def test_a_race_is_told_with_both_lines_and_exits_1(program):
     result = ladder(program(RACY.format(barrier="")), "--check", "race")
     assert result.exit_code == 1, result.output
-    found = result.stdout.split("\nFindings\n")[1]
+    found = result.stdout.split("\nFindings\n")[1].split("\nWorst lines")[0]
     assert "race" in found and "mine.py:8" in found and "mine.py:10" in found and "cuda.syncthreads()" in found
 
 
@@ -306,7 +369,9 @@ def test_a_note_alone_is_no_failure(program):
     (["matmul/naive", "--check", "speed"], "the checkers are bounds, race, init, sync"),
     (["matmul/naive", "--sample", "some"], '"auto", "all", or N'),
     (["mine.py", "--case", "1,2,3"], "--case is for steps"),
-    (["mine.py:nothing", "--", "32"], "no kernel 'nothing' was launched; launched were: clear, multiply"),
+    (["mine.py:nothing", "--", "32"],
+     "no kernel 'nothing' was launched kernels that were: clear (mine.py:15), multiply (mine.py:6)"),
+    (["mine.py:multipyl", "--", "32"], "no kernel 'multipyl' was launched; did you mean 'multiply'?"),
     (["empty.py"], "launched no kernel"),
 ])
 def test_usage_errors_exit_2_and_say_what_is_wrong(program, arguments, said):
