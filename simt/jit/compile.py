@@ -22,6 +22,7 @@ from simt.jit import cache, hostcalls, support
 from simt.jit.access import Bounds, Site
 from simt.jit.entry import entry_points
 from simt.jit.function import KernelEmitter
+from simt.observe.linear import Readings
 from simt.observe.observer import Slots
 from simt.ptx.statements import Module
 
@@ -64,12 +65,14 @@ class Details:
     """The kernel as it was compiled, for diagnosis.
 
     traps: (node, reason) by the number in ``fault_extra``; barriers: nodes by number - 1
+    pointers: which parameters accesses are based on, once somebody has asked (simt/runtime/checking.py)
     """
 
     kernel: Kernel
     sites: list[Site]
     traps: list
     barriers: list
+    pointers: dict[int, tuple[int, ...] | None] = dataclasses.field(default_factory=dict)
 
 
 class Build:
@@ -113,6 +116,11 @@ class Machine:
     @functools.cached_property
     def details(self) -> Details:
         return details_of(self.build.emitter()[0])
+
+    @functools.cached_property
+    def readings(self) -> Readings:
+        """What the counters mean."""
+        return Readings(self.observers, self.needs.counters)
 
 
 def compile_kernel(module: Module, name: str, block_shape: tuple[int, int, int], observers: tuple[type, ...] = (),

@@ -142,21 +142,28 @@ class MemoryEmitter:
                 observer.on_access(self.emitter, access, mask)
             return
         rest = mask
-        for space, start, size in (("shared", "shared_base", "shared_bytes"), ("local", "local_base", "local_stride")):
-            origin = Value("i64", self.emitter.context.load(start))
-            if start in self.emitter.context.POINTERS:
-                origin = Value("i64", self.text.define(f"ptrtoint ptr {origin.text} to i64"))
-            inner = self.moved(access, self.lanes.uniform(origin))
-            extent = self.lanes.uniform(Value("i64", self.emitter.context.load(size)))
+        for space in ("shared", "local"):
+            inner = self.moved(access, self.origin(space))
+            extent = self.lanes.uniform(Value("i64", self.emitter.context.load(f"{space}_bytes")))
             inside = self.lanes.apply(lambda b, x, y: b.compare("icmp ult", x, y), [inner, extent], VARYING)[0]
             chosen = self.text.define(f"and i32 {mask}, {self.lanes.mask_bits(inside)}")
             rest = self.text.define(f"and i32 {rest}, {self.text.define(f'xor i32 {chosen}, -1')}")
             self.observe_some(dataclasses.replace(access, base=inner, window=space), chosen)
         self.observe_some(dataclasses.replace(access, window="global"), rest)
 
+    def origin(self, space: str) -> Lanes:
+        """Generic address of byte 0 of shared memory, or of each lane's local memory."""
+        start = Value("i64", self.text.define(f"ptrtoint ptr %field.{space}_base to i64"))
+        if space == "shared":
+            return self.lanes.uniform(start)
+        first, size = self.moves.frame(start), self.emitter.layout.local_bytes
+        return self.lanes.varying([self.lanes.shifted(self.lanes.spread(first), tuple(
+            lane * size for lane in range(k * SEGMENT, (k + 1) * SEGMENT))) for k in range(SEGMENTS)])
+
     def moved(self, access: Access, origin: Lanes) -> Lanes:
         """The base counted from ``origin``."""
-        return self.lanes.apply(lambda b, x, y: b.binary("sub", x, y), [access.base, origin], access.shape)[0]
+        shape = access.shape if origin.shape == UNIFORM else VARYING
+        return self.lanes.apply(lambda b, x, y: b.binary("sub", x, y), [access.base, origin], shape)[0]
 
     def observe_some(self, access: Access, mask: str) -> None:
         """As ``observe``, where there are such lanes."""

@@ -19,7 +19,7 @@ SIGNATURES = {
                         "(ptr, ptr, ptr, ptr, i64, i32, i32, i64, i64, ptr, ptr, ptr, i64, i64)",
     "simt_count_global": "declare void @simt_count_global(ptr, ptr, i32, i64)",
     "simt_count_shared": "declare void @simt_count_shared(ptr, ptr, i32, i64)",
-    "simt_count_atomic": "declare void @simt_count_atomic(ptr, ptr, i32)",
+    "simt_count_atomic": "declare void @simt_count_atomic(ptr, ptr, i32, ptr, i1)",
     "simt_new_sectors": "declare i32 @simt_new_sectors(ptr, ptr, i32, i64)",
 }
 FROM_PYTHON = {                     # simt/jit/hostcalls.py

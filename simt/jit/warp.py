@@ -267,13 +267,7 @@ class WarpInstructions:
         space = next(part for part in node.form.parts if part in ("global", "shared", "local", "const", "param"))
         value = self.emitter.operand(node.operands[0], "u64")
         if space in ("shared", "local"):
-            origin = self.text.define(f"ptrtoint ptr %field.{space}_base to i64")
-            start = self.lanes.uniform(Value("i64", origin))
-            if space == "local":
-                first = self.emitter.memory.moves.frame(Value("i64", origin))
-                size = self.emitter.layout.local_bytes
-                start = self.lanes.varying([self.lanes.shifted(self.lanes.spread(first), tuple(
-                    lane * size for lane in range(k * SEGMENT, (k + 1) * SEGMENT))) for k in range(SEGMENTS)])
+            start = self.emitter.memory.origin(space)
             operation = "sub" if node.form.has("to") else "add"
             shape = value.shape if start.shape == UNIFORM and value.shape.bases else None
             value = self.lanes.apply(lambda b, x, y: b.binary(operation, x, y), [value, start], shape)[0]

@@ -6,7 +6,9 @@ The launch takes ``launch + max(busiest pipe + barriers, L2, DRAM, latency)``. W
 - Counters are totals, so the load/store unit takes, for each kind of access, the largest of three sums (issue slots,
   data wavefronts, tag lookups) instead of the sum of each request's largest: a lower bound.
 - Traffic below L1 is what each block touches, once (a perfect L1 that blocks do not share); DRAM traffic is what the
-  grid touches, once. Both are lower bounds. Contention of atomics is not modelled.
+  grid touches, once. Both are lower bounds.
+- The most wanted global address takes its updates one after the other; other contention of atomics is not modelled, but for
+  the turns that the lanes of one request take.
 - PTX instructions stand for machine instructions one to one. In the hot loops of the nine matmul kernels, compiled
   for sm_75, 80, 86 and 90, floating-point, memory and barrier instructions of PTX and SASS agree exactly. All
   instructions together are 0.95 to 1.03 machine instructions for each PTX one in six of the seven tiled kernels, 1.15
@@ -33,7 +35,7 @@ class Timing:
     """Modelled time of one launch.
 
     terms_ns: "issue", "fp32", "integer", "sfu", "fp64", "load/store unit", "L2 bandwidth", "DRAM bandwidth",
-              "latency", "barriers" (stalls on top of the busiest pipe), "launch"
+              "latency", "atomics" (turns of the most wanted address), "barriers" (stalls on top of the busiest pipe), "launch"
     bound_by: the largest term of what sets the time
     left_out: what the device's facts do not let the model say: "L2 bandwidth", "DRAM latency"
     """
@@ -52,6 +54,7 @@ def modelled(profile: LaunchProfile, device: Device) -> Timing:
     on_sm["barriers"] = launch.barrier_cycles() / device.clock_ghz
     beside = _bandwidth_ns(profile.counters, device)
     beside["latency"] = launch.latency_cycles() / device.clock_ghz
+    beside["atomics"] = profile.counters.get(names.ATOMIC_HOTTEST, 0) / constants.ATOMIC_UPDATES_PER_NS
     sm_ns, beside_ns = pipe_ns + on_sm["barriers"], max(beside.values())
     slowest = on_sm if sm_ns >= beside_ns else beside
     candidates = {**slowest, "launch": device.launch_ns}
@@ -128,9 +131,14 @@ class _Launch:
             + self._request_cycles(names.SHARED_REQUESTS_LD, names.SHARED_WAVEFRONTS_LD)
             + self._request_cycles(names.SHARED_REQUESTS_ST, names.SHARED_WAVEFRONTS_ST)
             + self.device.lsu_cycles * sum(self.count(name) for name in (
-                names.LOCAL_REQUESTS_LD, names.LOCAL_REQUESTS_ST, names.ATOMICS_GLOBAL, names.ATOMICS_SHARED))
+                names.LOCAL_REQUESTS_LD, names.LOCAL_REQUESTS_ST))
+            + self._atomic_cycles()
             + WARP_SIZE * self.instructions("warp") / self.device.shuffle_lanes
         )
+
+    def _atomic_cycles(self) -> float:
+        requests = self.count(names.ATOMICS_GLOBAL) + self.count(names.ATOMICS_SHARED)
+        return self.device.lsu_cycles * max(requests, self.count(names.ATOMIC_PASSES))
 
     def _request_cycles(self, requests: str, wavefronts: str) -> float:
         return max(self.device.lsu_cycles * self.count(requests), self.count(wavefronts))

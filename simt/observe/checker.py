@@ -51,14 +51,16 @@ class Hazard:
 @dataclasses.dataclass(frozen=True, slots=True)
 class Extent:
     """What a launch has, in threads of a block, blocks, bytes of shared memory of a block, of local memory of a thread, and of
-    all live global allocations.
+    the global memory that it may touch, apart from what it only reads.
 
+    resident: blocks that live at once, with shared and local memory of their own: 1, or all those of a cooperative launch
     sites: accesses of the kernel;  harmless: those whose memory nobody writes in this launch
     fresh: marks of the device memory that is followed: start -> uint8 of each byte, 1 once it has been written
     """
 
     threads: int
     blocks: int
+    resident: int
     shared_bytes: int
     local_bytes: int
     global_bytes: int

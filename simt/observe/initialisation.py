@@ -27,11 +27,11 @@ class Initialisation(Checker):
         from simt.observe import written as w
 
         shared_words, local_words = (max(-(-size // w.WORD_BYTES), 1) for size in (extent.shared_bytes, extent.local_bytes))
-        sizes = {w.SHARED_AT: shared_words, w.LOCAL_AT: local_words * extent.threads, w.RANGES_AT: w.RANGE * len(extent.fresh),
-                 w.FOUND_AT: w.MAX_FINDINGS * w.FINDING}
+        sizes = {w.SHARED_AT: shared_words * extent.resident, w.LOCAL_AT: local_words * extent.threads * extent.resident,
+                 w.RANGES_AT: w.RANGE * len(extent.fresh), w.FOUND_AT: w.MAX_FINDINGS * w.FINDING}
         state = laid_out(w.HEADER, sizes)
-        state[[w.SELF, w.SHARED_WORDS, w.LOCAL_WORDS, w.RANGES]] = \
-            state.ctypes.data, shared_words, local_words, len(extent.fresh)
+        state[[w.SELF, w.RESIDENT, w.THREADS, w.SHARED_WORDS, w.LOCAL_WORDS, w.RANGES]] = \
+            state.ctypes.data, extent.resident, extent.threads, shared_words, local_words, len(extent.fresh)
         ranges = [number for start, marks in sorted(extent.fresh.items())
                   for number in (start, start + len(marks), marks.ctypes.data)]
         state[state[w.RANGES_AT]:state[w.RANGES_AT] + len(ranges)] = ranges

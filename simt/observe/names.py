@@ -71,6 +71,10 @@ ATOMIC_ADDRESSES = "simt__atomic_addresses"
 ATOMIC_PASSES = "simt__atomic_passes"
 """Lanes on the most wanted address, summed over requests: updates of one address take their turns."""
 
+ATOMIC_HOTTEST = "simt__atomic_hottest"
+"""Updates of the global address that the whole grid updates most: the memory takes them one after the other. A request of the
+integer kinds to an address that the compiler sees to be one for the warp is one update, else each lane is one."""
+
 BLOCK_SECTORS_LD = "simt__block_sectors_op_ld"
 """Distinct sectors that each block touches, summed over blocks: traffic below a perfect L1 of one block."""
 BLOCK_SECTORS_ST = "simt__block_sectors_op_st"
@@ -96,6 +100,20 @@ def instructions(kind: str) -> str:
     if kind not in KINDS:
         raise ValueError(f"no instruction kind {kind!r}; there are {', '.join(KINDS)}")
     return f"{INSTRUCTIONS}_{kind}"
+
+
+def part_of_most(name: str, part: int) -> str:
+    """Name of one of the sums of which the counter is the largest."""
+    return f"{name}/{part}"
+
+
+def with_most(totals: dict[str, int]) -> dict[str, int]:
+    """The largest of such sums in place of them all."""
+    found: dict[str, int] = {}
+    for part, value in totals.items():
+        name, slash, _ = part.partition("/")
+        found[name] = max(found.get(name, 0), value, key=abs) if slash else value
+    return found
 
 
 COUNTERS = (

@@ -6,6 +6,7 @@ source line that they belong to. Slots never depend on the number of threads.
 """
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 
 import numpy as np
@@ -98,7 +99,7 @@ class Observer:
         """The lanes of a warp go on after a barrier."""
 
     def collect(self, values: list[int]) -> Iterator[Reading]:
-        """Readings from the summed slots of a launch."""
+        """Readings from the summed slots of a launch, linear in them (simt/observe/linear.py)."""
         yield from ()
 
     def executed(self, values: list[int]) -> dict[int, int]:
@@ -114,22 +115,11 @@ def native(function: str, pointers: int, numbers: int) -> str:
 def laid_out(head: int, sizes: dict[int, int]) -> np.ndarray:
     """The zeroed state of native functions, int64: a head, then parts. sizes: field of the head that holds the part's place ->
     its length."""
-    state = np.zeros(head + sum(sizes.values()), np.int64)
+    size = head + sum(sizes.values())
+    pages = mmap.mmap(-1, 8 * size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)      # what is never touched costs nothing
+    state = np.frombuffer(pages, np.int64)
     place = head
     for field, size in sizes.items():
         state[field] = place
         place += size
     return state
-
-
-def add_up(observers, values: list[int]) -> tuple[dict[str, int], dict[tuple[str, int], dict[str, int]]]:
-    """(totals by name, the same by (file, line))."""
-    totals: dict[str, int] = {}
-    lines: dict[tuple[str, int], dict[str, int]] = {}
-    for observer in observers:
-        for source, name, value in observer.collect(values):
-            totals[name] = totals.get(name, 0) + value
-            if source is not None and value:
-                line = lines.setdefault((source.file, source.line), {})
-                line[name] = line.get(name, 0) + value
-    return totals, lines

@@ -85,7 +85,7 @@ def atomics(subject: Subject) -> Iterator[Advice]:
     """Atomics of a warp that meet at one address take turns.
 
     Gain: turns of the line beyond the first of each request / (all requests + those turns), times the load/store unit's part of
-    the time. The time model has no contention yet: the real gain can be larger.
+    the time; where the turns of one global address bind the launch, all of their part.
     """
     if not subject.has(names.ATOMIC_PASSES):
         return
@@ -96,9 +96,9 @@ def atomics(subject: Subject) -> Iterator[Advice]:
         yield advise(
             subject, "atomics", place,
             f"{quoted(place)}: {count(requests)} {space} atomics of {digits(lanes)} lanes, of which {digits(passes)} want the "
-            "same address and take turns; the modelled time leaves these turns out, so more can be gained than it says",
+            "same address and take turns",
             "add up within the warp (shuffles) or the block (shared memory) first, and let one thread do one atomic",
-            part * subject.share(LSU))
+            max(part * subject.share(LSU), subject.share("atomics") if space == "global" else 0))
 
 
 def turns(counters: Counters) -> int:

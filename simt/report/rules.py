@@ -73,8 +73,9 @@ def bottleneck(subject: Subject) -> Iterator[Advice]:
     unit = max(COMPUTE + MEMORY, key=lambda term: subject.profile.terms.get(term, 0.0))
     if waits(subject):
         if subject.share("launch") < 1 - LATENCY_BELOW:         # else it is launch-bound
-            what, remedy = WAITING["barriers" if subject.profile.bound_by == "barriers" else "latency"]
-            yield advise(subject, "latency-bound", place, f"{busy}: most of the time is {what}{worst}", remedy,
+            what, remedy = WAITING.get(subject.profile.bound_by, WAITING["latency"])
+            rule = "one address" if subject.profile.bound_by == "atomics" else "latency-bound"
+            yield advise(subject, rule, place, f"{busy}: most of the time is {what}{worst}", remedy,
                          1 - max(compute, memory))
     elif abs(compute - memory) < BALANCED_WITHIN:
         yield advise(subject, "balanced", place, f"{busy}{worst}",
@@ -86,6 +87,9 @@ def bottleneck(subject: Subject) -> Iterator[Advice]:
 
 
 WAITING = {
+    "atomics": ("updates of one address, one after the other",
+                "add up within the block first (shuffles, shared memory), and let one thread of it update the address; or "
+                "spread the updates over several addresses"),
     "barriers": ("waiting at barriers", "more blocks per SM, which run while others wait, or more work between barriers"),
     "latency": ("latency", "let each thread have several independent loads under way (unroll, or several results per thread), "
                            "or keep more warps resident"),

@@ -66,7 +66,7 @@ def sections(subject: Subject) -> list[Section]:
 TERMS = {
     "issue": "issue slots", "fp32": "fp32 pipe", "integer": "integer pipe", "sfu": "sfu and converts", "fp64": "fp64 pipe",
     "load/store unit": "load/store unit", "L2 bandwidth": "L2 bandwidth", "DRAM bandwidth": "DRAM bandwidth",
-    "latency": "latency", "barriers": "barrier stalls", "launch": "launch overhead",
+    "latency": "latency", "atomics": "turns of one address", "barriers": "barrier stalls", "launch": "launch overhead",
 }
 
 
@@ -161,6 +161,7 @@ def other_rows(subject: Subject) -> Iterator[Row]:
     yield from present(subject, "lanes of atomics", names.ATOMIC_LANES)
     yield from present(subject, "their addresses", names.ATOMIC_ADDRESSES)
     yield from present(subject, "their turns", names.ATOMIC_PASSES)
+    yield from present(subject, "of the most wanted address", names.ATOMIC_HOTTEST)
 
 
 # -- caches

@@ -20,29 +20,50 @@ from simt.runtime.sampling import Sampling, watch_stride
 
 if TYPE_CHECKING:
     from simt.runtime.launcher import Pass, _Run
+    from simt.runtime.memory import Allocation
 
 
-def only_read(run, details) -> frozenset[int]:
-    """Numbers of the loads from allocations that no access of the launch writes, as far as the code says where they point."""
-    targets = {site.index: target_of(run, details, site) for site in details.sites}
-    written = {targets[site.index] for site in details.sites if site.action != "load" and site.space in ("global", "generic")}
-    if None in written:
-        return frozenset()
-    return frozenset(site.index for site in details.sites
-                     if site.action == "load" and site.space == "global" and targets[site.index] not in {None, *written})
+def device_accesses(details) -> list:
+    """Sites that may touch global memory."""
+    return [site for site in details.sites if site.space in ("global", "generic")]
 
 
-def target_of(run, details, site) -> int | None:
-    """The start of the one allocation that an access to global memory is based on; None where there may be several."""
-    spec, found = run.program.kernels[run.name], set()
-    by_name = {param.name: place.offset for param, place in zip(details.kernel.graph.function.params, spec.params, strict=True)}
-    for root in origins(details.kernel.values, site.node.operands[0]):
-        if root.name not in by_name:
-            return None
-        offset = by_name[root.name] + root.offset
-        allocation = run.launcher.memory.find(int.from_bytes(run.raw[offset:offset + 8], "little"))
-        found |= {allocation.base} if allocation else set()
-    return found.pop() if len(found) == 1 else None
+def targets_of(run, details) -> dict[int, Allocation | None]:
+    """Number of each access to global memory -> the one allocation that it is based on; None where there may be several."""
+    raw, find = run.raw, run.launcher.memory.find
+    pointed = {offset: find(int.from_bytes(raw[offset:offset + 8], "little"))
+               for offset in {offset for offsets in pointers_of(run, details).values() for offset in offsets or ()}}
+    found = {}
+    for index, offsets in pointers_of(run, details).items():
+        bases = {pointed[offset] for offset in offsets or ()} - {None}
+        found[index] = bases.pop() if len(bases) == 1 else None
+    return found
+
+
+def pointers_of(run, details) -> dict[int, tuple[int, ...] | None]:
+    """Number of each access to global memory -> where in the parameters the pointers lie that it may be based on; None where
+    it may be based on something else. The same for all launches of a kernel."""
+    if not details.pointers:
+        spec = run.program.kernels[run.name]
+        places = {param.name: place.offset
+                  for param, place in zip(details.kernel.graph.function.params, spec.params, strict=True)}
+        for site in device_accesses(details):
+            roots = origins(details.kernel.values, site.node.operands[0])
+            known = all(root.name in places for root in roots)
+            details.pointers[site.index] = tuple(places[root.name] + root.offset for root in roots) if known else None
+    return details.pointers
+
+
+def global_extent(run, details) -> tuple[frozenset[int], int]:
+    """Numbers of the loads from allocations that no access of the launch writes, as far as the code says where they point;
+    and the bytes of global memory that the other accesses may touch."""
+    targets = targets_of(run, details)
+    written = {targets[site.index] for site in device_accesses(details) if site.action != "load"}
+    harmless = frozenset() if None in written else frozenset(
+        site.index for site in device_accesses(details)
+        if site.action == "load" and site.space == "global" and targets[site.index] not in {None, *written})
+    touched = {target for index, target in targets.items() if index not in harmless}
+    return harmless, run.launcher.memory.used_bytes if None in touched else sum(target.size for target in touched)
 
 
 class Checks:
@@ -73,9 +94,10 @@ class Checks:
     def begin(self, worker) -> dict[type[Observer], np.ndarray]:
         run, memory = self.run_of, self.run_of.launcher.memory
         details = worker.machine.details
-        harmless = only_read(run, details) if Races in self.checkers else frozenset()
-        extent = Extent(worker.machine.threads, run.blocks, worker.shared_bytes, worker.machine.layout.local_bytes,
-                        memory.used_bytes, len(details.sites), harmless,
+        harmless, global_bytes = global_extent(run, details) if Races in self.checkers else (frozenset(), 0)
+        resident = run.blocks if worker.machine.needs.cooperative else 1
+        extent = Extent(worker.machine.threads, run.blocks, resident, worker.shared_bytes, worker.machine.layout.local_bytes,
+                        global_bytes, len(details.sites), harmless,
                         memory.fresh.marks if memory.fresh is not None else {})
         return {kind: kind.state(extent) for kind in self.checkers if kind.FIELD} | {
             kind: kind.state(self.caches) for kind in self.counted_too}

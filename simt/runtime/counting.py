@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simt.observe import names
-from simt.observe.observer import add_up
+from simt.observe.linear import weighted
 from simt.observe.profile import AccessSample, Finding
 from simt.observe.samples import Samples
 from simt.runtime.memory import READ_ONLY_END
 
 if TYPE_CHECKING:
+    from simt.observe.linear import Readings
     from simt.runtime.checking import Checks
     from simt.runtime.launcher import Pass
     from simt.runtime.sampling import BlockClass
@@ -47,26 +48,27 @@ class Counted:
 class Tally:
     """Sums over the counted blocks of a launch.
 
-    Everything that observers say is linear in their slots, so slots are added up, each class of blocks scaled to its size, and
-    read once; and the difference between the two halves of each class in the same way.
+    Slots are added up, each class of blocks scaled to its size, and read once; and the difference between the two halves of
+    each class in the same way.
     """
 
     def __init__(self):
-        self.observers: tuple = ()
-        self.parts: list[tuple[list[int], Fraction, Fraction]] = []     # slots, their scale, and the same with the half's sign
+        self.readings: Readings | None = None
+        self.parts: list[tuple[np.ndarray, Fraction, Fraction]] = []    # slots, their scale, and the same with the half's sign
         self.samples: list[AccessSample] = []
         self.touched: dict[int, list[int]] = {}         # start of each touched allocation -> its bytes, loaded and stored
         self.crowded = False
 
     def add(self, one: Pass, group: BlockClass, blocks: tuple[int, ...]) -> None:
         """The counted blocks of a class, or one half of them."""
-        values = np.sum([worker.counters for worker in one.workers], axis=0).tolist()
+        machine = one.workers[0].machine
+        values, self.readings = np.sum([worker.counters for worker in one.workers], axis=0), machine.readings
         sign = 0 if len(group.halves) == 1 else 1 if blocks == group.halves[0] else -1
-        self.parts.append((values, Fraction(group.size, len(group.counted)), Fraction(sign * group.size, len(blocks))))
-        self.observers = one.workers[0].machine.observers
-        for observer in self.observers:
+        self.parts.append((values[self.readings.slots], Fraction(group.size, len(group.counted)),
+                           Fraction(sign * group.size, len(blocks))))
+        for observer in machine.observers:
             if isinstance(observer, Samples) and not self.samples:
-                self.samples = observer.samples(values)
+                self.samples = observer.samples(values.tolist())
         starts, ends, _ = one.launch.table
         sizes = (ends & ~READ_ONLY_END) - starts
         for worker in one.workers:
@@ -75,17 +77,12 @@ class Tally:
             self.crowded = self.crowded or bool(worker.field("sectors_crowded"))
 
     def counted(self, blocks_counted: int, blocks_total: int, checks: Checks | None) -> Counted:
-        whole, unit = weighted([(values, scale) for values, scale, _ in self.parts])
-        totals, by_line = add_up(self.observers, whole)
+        (totals, by_line, executed), unit = self.read([(values, scale) for values, scale, _ in self.parts])
         if blocks_counted and checks is not None and (written := checks.written_sectors()) is not None:
             totals[names.DRAM_WRITE_SECTORS] = written * unit * blocks_total // blocks_counted
-        counters = dict.fromkeys(names.COUNTERS, 0) | divided(totals, unit)
+        counters = dict.fromkeys(names.COUNTERS, 0) | divided(names.with_most(totals), unit)
         for kind, name in enumerate(FOOTPRINT):
             counters[name] = sum(sizes[kind] for sizes in self.touched.values())
-        executed: dict[int, int] = {}
-        for observer in self.observers:
-            for line, count in observer.executed(whole).items():
-                executed[line] = executed.get(line, 0) + count
         return Counted(
             counters=counters, tags=self.tags(counters),
             lines={place: divided(found, unit) for place, found in by_line.items()},
@@ -104,21 +101,15 @@ class Tally:
         halves = [(values, signed) for values, _, signed in self.parts if signed]
         if not halves:
             return {}
-        difference, unit = weighted(halves)
-        if not any(difference):
-            return {}
-        found = divided(add_up(self.observers, difference)[0], 2 * unit)
-        return {name: abs(value) for name, value in found.items() if value}
+        (totals, *_), unit = self.read(halves)
+        return {name: abs(value) for name, value in divided(names.with_most(totals), 2 * unit).items() if value}
 
-
-def weighted(parts: list[tuple[list[int], Fraction]]) -> tuple[list[int], int]:
-    """(sum of lists, each times its factor and a common unit; that unit)."""
-    unit = math.lcm(*(factor.denominator for _, factor in parts))
-    total: list[int] = []
-    for values, factor in parts:
-        times = int(factor * unit)
-        total = [a + b * times for a, b in zip(total, values, strict=True)] if total else [b * times for b in values]
-    return total, unit
+    def read(self, parts: list[tuple[np.ndarray, Fraction]]) -> tuple[tuple[dict, dict, dict], int]:
+        """What the sum of the parts says, each times its factor and a common unit; and that unit."""
+        unit = math.lcm(*(factor.denominator for _, factor in parts))
+        if self.readings is None:
+            return ({}, {}, {}), unit
+        return self.readings.of(weighted([(values, int(factor * unit)) for values, factor in parts])), unit
 
 
 def divided(totals: dict, unit: int) -> dict:

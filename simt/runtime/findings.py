@@ -8,7 +8,7 @@ from simt.observe.checker import Actor, Hazard
 from simt.observe.profile import Finding
 from simt.runtime.arguments import argument_names, source_line
 from simt.runtime.names import function_name, lanes_of
-from simt.runtime.places import thread_at, where
+from simt.runtime.places import in_program, thread_at, told, where
 from simt.runtime.stray import kernel_arrays
 
 BARRIER = "put cuda.syncthreads() between the two lines, where every thread of the block passes"
@@ -61,7 +61,7 @@ class _Telling:
 
     def places(self) -> tuple[tuple[str, int], ...]:
         """(file, line) of each thread, each once."""
-        return tuple(sorted({(node.source.file, node.source.line) for node in self.nodes() if node.source is not None}))
+        return tuple(sorted({(place.file, place.line) for node in self.nodes() if (place := in_program(node)) is not None}))
 
     @property
     def is_note(self) -> bool:
@@ -117,7 +117,7 @@ class _Telling:
         actor, node = self.hazard.actors[0], self.hazard.node
         told, advice = SYNC[self.hazard.what]
         happened = told.format(lanes=lanes_of(self.hazard.lanes), count=self.hazard.lanes, warp=actor.thread // WARP)
-        return f"{function_name(node.opcode)} at {where(node)}, block {self.block(actor)}: {happened}", advice
+        return f"{function_name(node.opcode)} at {self.line_of(node)}, block {self.block(actor)}: {happened}", advice
 
     # -- words
 
@@ -131,7 +131,12 @@ class _Telling:
         return place if len(others) == 1 and self.run.blocks == 1 else f"{place} of block {self.block(actor)}"
 
     def line(self, actor: Actor) -> str:
-        return where(self.sites[actor.site].node)
+        return self.line_of(self.sites[actor.site].node)
+
+    @staticmethod
+    def line_of(node) -> str:
+        place = in_program(node)
+        return where(node) if place is None else told(place)
 
     def memory(self, actor: Actor) -> str:
         """The array and element."""

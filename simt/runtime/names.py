@@ -11,6 +11,7 @@ FUNCTIONS = {
     "shfl.sync.idx": "shfl_sync", "shfl.sync.up": "shfl_up_sync", "shfl.sync.down": "shfl_down_sync",
     "shfl.sync.bfly": "shfl_xor_sync", "vote.sync.all": "all_sync", "vote.sync.any": "any_sync", "vote.sync.uni": "eq_sync",
     "vote.sync.ballot": "ballot_sync", "match.any": "match_any_sync", "match.all": "match_all_sync", "trap": "a trap",
+    "call.cudaCGSynchronize": "grid.sync",
 }
 
 

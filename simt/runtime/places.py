@@ -3,16 +3,30 @@ from __future__ import annotations
 
 from simt.ir.known import thread_index
 from simt.ir.shapes import WARP
+from simt.ptx.statements import SourceLine
 from simt.runtime.arguments import source_line
 from simt.runtime.names import AXES
 
 
 def where(node) -> str:
     """File, line and text of an instruction in the learner's program."""
-    if node.source is None:
-        return f"PTX line {node.line} ({node.opcode})"
-    text = source_line(node.source.file, node.source.line)
-    return f"{node.source.file}:{node.source.line}" + (f": {text}" if text else "")
+    return told(node.source) if node.source is not None else f"PTX line {node.line} ({node.opcode})"
+
+
+def told(place: SourceLine) -> str:
+    """File, line and text."""
+    text = source_line(place.file, place.line)
+    return f"{place.file}:{place.line}" + (f": {text}" if text else "")
+
+
+def in_program(node) -> SourceLine | None:
+    """Where an instruction stands; if in a function of numba's own, such as grid.sync, where the program calls that."""
+    places = [place for place in (node.source, *node.inlined) if place is not None]
+    return next((place for place in places if not is_numbas(place.file)), node.source)
+
+
+def is_numbas(file: str) -> bool:
+    return "/numba/cuda/" in file and "/tests/" not in file
 
 
 def calls_of(node) -> list[str]:

@@ -555,3 +555,21 @@ def test_fresh_device_memory_is_not_zero():
         adding[2, 32](fresh)
     assert [len(launch.findings) for launch in profile.launches] == [0, 1, 0]
     assert "x[0]" in profile.findings[0].text
+
+
+def test_a_return_before_a_barrier_of_the_grid_is_told_at_the_line_that_calls_it():
+    """As in numba-cuda's own example of heat in a bar: the threads beyond the data have ended."""
+
+    @cuda.jit
+    def spreading(out):
+        i = cuda.grid(1)
+        if i >= len(out):
+            return
+        grid = cuda.cg.this_grid()
+        out[i] = 1
+        grid.sync()
+        out[i] += 1
+
+    found, = findings(spreading, 1, 32, np.zeros(20, np.int32))
+    assert (found.kind, lines(spreading, found)) == ("sync", [6])
+    assert found.text.startswith("grid.sync ") and "lanes 20-31 of warp 0" in found.text

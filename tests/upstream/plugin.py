@@ -9,11 +9,17 @@ import json
 import os
 import sys
 import types
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-REPORT, FINISHED = "UPSTREAM_REPORT", "UPSTREAM_FINISHED"       # environment: where to write; what has run before
+import simt
+from simt.driver.profiling import Profile
+from simt.observe.profile import LaunchProfile
+
+# Environment: where to write; what has run before; the checkers under which tests run.
+REPORT, FINISHED, CHECK = "UPSTREAM_REPORT", "UPSTREAM_FINISHED", "UPSTREAM_CHECK"
 MESSAGE_CHARACTERS = 1500
 
 
@@ -26,9 +32,10 @@ def initialize_from_pytest_config(request: pytest.FixtureRequest) -> None:
 class Reporter:
     """Outcomes of a test: passed, failed, skipped, xfailed. Failed subtests make a failed test, and count once."""
 
-    def __init__(self, path: Path, finished: set[str]) -> None:
+    def __init__(self, path: Path, finished: set[str], check: str) -> None:
         self.file = path.open("a", encoding="utf-8", buffering=1)
-        self.finished = finished
+        self.finished, self.check = finished, check
+        self.profile: Profile | None = None
         self.names: dict[str, str] = {}
         self.outcome, self.message, self.seconds = "passed", "", 0.0
 
@@ -44,6 +51,13 @@ class Reporter:
         if report.outcome != "passed" and report.fspath:
             self.write(test=module_name(Path(report.fspath)), outcome=report.outcome, message=message_of(report), seconds=0.0)
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self) -> Iterator[None]:
+        if not self.check:
+            return (yield)
+        with simt.profile(sample="none", check=self.check) as self.profile:     # set-up and tear-down are checked too
+            return (yield)
+
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.outcome, self.message, self.seconds = "passed", "", 0.0
         self.write(test=self.names[nodeid], outcome="started")
@@ -57,7 +71,20 @@ class Reporter:
         self.message = message_of(report)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        self.write(test=self.names[nodeid], outcome=self.outcome, message=self.message, seconds=round(self.seconds, 2))
+        launches = self.profile.launches if self.profile is not None else []
+        found = {"launches": len(launches), "findings": told(launches)}
+        self.write(test=self.names[nodeid], outcome=self.outcome, message=self.message, seconds=round(self.seconds, 2), **found)
+
+
+def told(launches: list[LaunchProfile]) -> list[dict[str, object]]:
+    """What checkers saw in the launches of a test, each once: kind, places and words."""
+    found = {}
+    for launch in launches:
+        for one in launch.findings:
+            kind = f"{one.kind} note" if one.note else one.kind
+            places = [f"{Path(file).name}:{line}" for file, line in one.places]
+            found.setdefault((kind, *places), {"kind": kind, "places": places, "text": one.text, "kernel": launch.kernel})
+    return list(found.values())
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -65,7 +92,7 @@ def pytest_configure(config: pytest.Config) -> None:
         stand_in_for_filecheck()
     if path := os.environ.get(REPORT):
         finished = json.loads(Path(os.environ[FINISHED]).read_text(encoding="utf-8"))
-        config.pluginmanager.register(Reporter(Path(path), set(finished)))
+        config.pluginmanager.register(Reporter(Path(path), set(finished), os.environ.get(CHECK, "")))
 
 
 def stand_in_for_filecheck() -> None:

@@ -202,8 +202,9 @@ done:
 }
 declare i32 @llvm.ctpop.i32(i32)
 
-; Requests, lanes, distinct addresses, and lanes on the address that most lanes want.
-define void @simt_count_atomic(ptr %slots, ptr %addresses, i32 %mask) {
+; Requests, lanes, distinct addresses, and lanes on the address that most lanes want; and updates by address over all requests,
+; in 256 buckets, unless the pointer to them is null. combined: a request makes one update.
+define void @simt_count_atomic(ptr %slots, ptr %addresses, i32 %mask, ptr %buckets, i1 %combined) {
 entry:
   %some = icmp ne i32 %mask, 0
   br i1 %some, label %count, label %end
@@ -212,9 +213,9 @@ count:
   %lanes = zext i32 %lanes32 to i64
   br label %group
 group:
-  %rest = phi i32 [ %mask, %count ], [ %rest.next, %group.end ]
-  %distinct = phi i64 [ 0, %count ], [ %distinct.next, %group.end ]
-  %most = phi i32 [ 0, %count ], [ %most.next, %group.end ]
+  %rest = phi i32 [ %mask, %count ], [ %rest.next, %group.end ], [ %rest.next, %bucket ]
+  %distinct = phi i64 [ 0, %count ], [ %distinct.next, %group.end ], [ %distinct.next, %bucket ]
+  %most = phi i32 [ 0, %count ], [ %most.next, %group.end ], [ %most.next, %bucket ]
   %left = icmp ne i32 %rest, 0
   br i1 %left, label %first, label %store
 first:
@@ -244,6 +245,17 @@ group.end:
   %others = xor i32 %same.next, -1
   %rest.next = and i32 %rest, %others
   %distinct.next = add i64 %distinct, 1
+  %uncounted = icmp eq ptr %buckets, null
+  br i1 %uncounted, label %group, label %bucket
+bucket:
+  %word = lshr i64 %address, 2
+  %index = and i64 %word, 255
+  %bucket.at = getelementptr i64, ptr %buckets, i64 %index
+  %bucket.old = load i64, ptr %bucket.at
+  %updates = select i1 %combined, i32 1, i32 %size
+  %updates64 = zext i32 %updates to i64
+  %bucket.new = add i64 %bucket.old, %updates64
+  store i64 %bucket.new, ptr %bucket.at
   br label %group
 store:
   %most64 = zext i32 %most to i64

@@ -2,7 +2,8 @@
 ; A set of sectors per worker: ``sector_capacity`` (a power of two) pairs of (key, owner). A key is the sector's number with
 ; the kind of access in its lowest bit; the owner is the number of the launch and of the block, so a new block finds the set
 ; empty.
-; A full neighbourhood (64 probes) counts as new, and says so in ``sectors_crowded``: the count is an estimate then.
+; The places of the 32 sectors of one KiB lie side by side; a probe goes to another KiB's.
+; No place in 64 probes counts as new, and says so in ``sectors_crowded``: the count is an estimate then.
 define i32 @simt_new_sectors(ptr %context, ptr %addresses, i32 %mask, i64 %kind) {
 entry:
   @load %table sector_set ptr
@@ -32,12 +33,19 @@ lane:
   %repeat = icmp eq i64 %key, %before
   br i1 %repeat, label %next, label %hash
 hash:
-  %spread = mul i64 %key, -7046029254386353131
-  %start = lshr i64 %spread, 32
+  %chunk = lshr i64 %sector, 5
+  %chunk.kind = shl i64 %chunk, 1
+  %chunk.key = or i64 %chunk.kind, %kind
+  %spread = mul i64 %chunk.key, -7046029254386353131
+  %high.part = lshr i64 %spread, 32
+  %chunk.at = shl i64 %high.part, 5
+  %inside = and i64 %sector, 31
+  %start = or i64 %chunk.at, %inside
   br label %probe
 probe:
   %k = phi i64 [ 0, %hash ], [ %k.next, %collide ]
-  %place0 = add i64 %start, %k
+  %step = mul i64 %k, 33
+  %place0 = add i64 %start, %step
   %place = and i64 %place0, %wrap
   %pair = shl i64 %place, 1
   %key.at = getelementptr i64, ptr %table, i64 %pair

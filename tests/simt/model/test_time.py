@@ -44,6 +44,7 @@ def instructions(**kinds: int) -> dict[str, int]:
     ("load/store unit", {names.GLOBAL_REQUESTS_LD: 132_000, names.GLOBAL_WAVEFRONTS_LD: 132_000,
                          names.GLOBAL_LINES_LD: 32 * 132_000}, 920 + 0.233 * 32_000),
     ("load/store unit", {names.LOCAL_REQUESTS_LD: 132_000, names.ATOMICS_GLOBAL: 132_000}, 2000),
+    ("load/store unit", {names.ATOMICS_SHARED: 132_000, names.ATOMIC_PASSES: 32 * 132_000}, 32_000),
     ("load/store unit", instructions(warp=132_000), 1000),
 ])
 def test_a_pipe_takes_its_instructions_over_its_lanes(name, counters, cycles):
@@ -71,6 +72,12 @@ def test_the_busiest_sm_sets_the_pace():
 def test_a_single_warp_uses_one_sub_partition():
     # 1000 instructions of one warp on one SM issue one per cycle, not four.
     assert term_cycles("issue", {names.INSTRUCTIONS: 1000}, blocks=1, threads=32) == pytest.approx(1000)
+
+
+def test_the_most_wanted_address_takes_its_updates_one_after_the_other():
+    timing = modelled(launch({names.ATOMIC_HOTTEST: 17_000_000}), H100)
+    assert timing.terms_ns["atomics"] == pytest.approx(10_000_000)
+    assert timing.bound_by == "atomics"
 
 
 def test_bandwidths_are_bytes_over_rates():

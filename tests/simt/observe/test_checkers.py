@@ -89,6 +89,16 @@ def test_a_local_word_is_followed_for_each_thread(bench):
     assert findings(bench.kernel(text.replace("and.b32 %r1, %t, 1", "or.b32 %r1, 1, 1"), 0)) == []
 
 
+def test_local_memory_is_followed_through_generic_addresses_too(bench):
+    """As when the address of a local variable goes to a function of CUDA C++: each thread writes word 1 of its three."""
+    text = ".local .align 4 .b8 frame[12]; mov.u32 %t, %tid.x; mov.u64 %d9, frame; cvta.local.u64 %d1, %d9;\n" + \
+        at(1, "st.u32 [%d1+4], %t;") + at(2, "ld.local.u32 %r1, [%d9+4];") + at(3, "ld.local.u32 %r2, [%d9+OFFSET];") + \
+        at(4, "ld.u32 %r3, [%d1+OFFSET];")
+    for offset, expected in ((4, []), (0, [("init", False, (3,)), ("init", False, (4,))])):
+        body = text.replace("OFFSET", str(offset))
+        assert findings(bench.kernel(body, 0), grid=(2, 1, 1), block=(80, 1, 1)) == expected
+
+
 def test_shared_bytes_are_followed_one_by_one(bench):
     text = START + at(1, "st.shared.u16 [%d1+2], %t;") + at(2, "ld.shared.KIND %r1, [%d1+OFFSET];")
     for kind, offset, sound in (("u16", 2, True), ("u8", 3, True), ("u16", 0, False), ("u32", 0, False), ("u8", 1, False)):
@@ -127,3 +137,47 @@ def test_a_large_grid_is_watched_in_some_of_its_blocks_and_says_nothing_wrong(be
         "setp.ne.u32 %p1, %t, 0; @%p1 ret;" + at(3, "st.global.u32 [%a0], %t;")
     found = findings(bench.kernel(text, 1, SHARED), np.zeros(1, np.uint32), checks=("race",), grid=(500, 1, 1))
     assert found == [("race", False, (1, 2)), ("race", True, (3,))]
+
+
+SWAP = """cvta.to.global.u64 %d2, %a0; mov.u32 %t, %tid.x; cvt.rn.f64.u32 %g1, %t; mov.b64 %d4, %g1;
+FIRST
+setp.geu.f64 %p1, %g2, %g1; @%p1 bra END;
+AGAIN: mov.b64 %d3, %g2;
+""" + at(2, "atom.global.cas.b64 %d5, [%d2], %d3, %d4;") + """
+mov.b64 %g2, %d5; setp.gtu.f64 %p2, %g1, %g2; @%p2 bra AGAIN;
+END:"""
+
+
+@pytest.mark.parametrize(("first", "races"), [
+    ("ld.volatile.global.f64 %g2, [%d2];", False),                          # as numba's cuda.atomic.max of floats
+    ("ld.f64 %g2, [%a0];", False),                                          # the same word by its generic address
+    ("ld.global.f64 %g2, [%d2]; add.f64 %g2, %g2, %g2;", True),             # the swap does not compare with what was loaded
+    ("ld.global.f64 %g2, [%d2+8]; ld.global.f64 %g3, [%d2];", True),        # nor with this one
+])
+def test_the_load_that_begins_a_compare_and_swap_loop_does_not_race(bench, first, races):
+    """A maximum of doubles over two warps of two blocks: the swap finds out when the load was outdated."""
+    memory = np.zeros(2)
+    kernel = bench.kernel(SWAP.replace("FIRST", at(1, first)), 1)
+    found = findings(kernel, memory, checks=("race",), grid=(2, 1, 1), block=(64, 1, 1))
+    assert found == ([("race", False, (1, 2))] if races else [])
+    assert races or memory[0] == 63
+
+
+COOPERATIVE = """.extern .func (.param .b64 result) cudaCGGetIntrinsicHandle (.param .b32 scope);
+.extern .func (.param .b32 result) cudaCGSynchronize (.param .b64 group, .param .b32 flags);
+""" + SHARED
+ALL_BLOCKS = """{ .param .b32 scope; st.param.b32 [scope], 1; .param .b64 result;
+call.uni (result), cudaCGGetIntrinsicHandle, (scope); ld.param.b64 %d8, [result]; }
+{ .param .b64 group; .param .b32 flags; st.param.b64 [group], %d8; st.param.b32 [flags], 0; .param .b32 result;
+call.uni (result), cudaCGSynchronize, (group, flags); ld.param.b32 %r9, [result]; }
+"""
+
+
+@pytest.mark.parametrize("space", ["shared", "local"])
+def test_blocks_that_wait_for_each_other_keep_what_they_wrote(bench, space):
+    """Each block writes the lower half of its memory, all blocks meet, and each reads what it wrote, then the other half."""
+    start = START if space == "shared" else ".local .align 4 .b8 frame[1024];\n" + START.replace("tile", "frame")
+    text = start + at(1, f"st.{space}.u32 [%d1], %t;") + ALL_BLOCKS + at(2, f"ld.{space}.u32 %r1, [%d1];") + \
+        at(3, f"ld.{space}.u32 %r2, [%d1+128];")
+    found = findings(bench.kernel(text, 0, COOPERATIVE), checks=("init", "race"), grid=(3, 1, 1))
+    assert found == [("init", False, (3,))]

@@ -149,7 +149,22 @@ def test_each_atomic_is_one_request_however_many_lanes_share_its_cells(bench):
         assert of_line(counted, 3 * number + 2, wanted) == (0, 2, 64, 2 * distinct, crowd)
         assert of_line(counted, 3 * number + 3, wanted) == (2, 0, 10, 2 * five, 2 * -(-5 // five))
     assert tuple(counted.counters[name] for name in wanted[:3]) == (12, 6, 3 * (64 + 64 + 10))
+    # Cell 0 in global memory: one lane of each warp, twice; 16 and 3 lanes of each warp; one update of each warp, twice.
+    assert counted.counters[names.ATOMIC_HOTTEST] == 2 * 2 + 2 * (16 + 3) + 2 * 2
     assert memory.sum() == 3 * (64 + 10)
+
+
+@pytest.mark.parametrize(("update", "cell", "hottest"), [
+    ("atom.global.add.u32 %r2, [%d2], %r5;", "0", 6), ("red.global.max.s32 [%d2], %r5;", "0", 6),
+    ("atom.global.exch.b32 %r2, [%d2], %r5;", "0", 192), ("red.global.add.f32 [%d2], %f1;", "0", 192),
+    ("red.global.add.u32 [%d2], %r5;", "%r1", 96), ("red.global.add.u32 [%d2], %r5;", "%t", 6),
+])
+def test_updates_of_one_address_add_up_over_the_grid_and_integers_of_a_warp_can_be_one(bench, update, cell, hottest):
+    """6 warps of 32 lanes; the cells %r1 are 0 and 1, the cells %t 0 to 31."""
+    body = "mov.u32 %t, %laneid; and.b32 %r1, %t, 1; mov.u32 %r5, 1; mov.f32 %f1, 0f3F800000; " \
+        f"mul.wide.u32 %d1, {cell}, 4; add.u64 %d2, %a0, %d1; {update}"
+    counted = bench.kernel(body, 1).count(np.zeros(32, np.uint32), grid=(3, 1, 1), block=(64, 1, 1))
+    assert counted.counters[names.ATOMIC_HOTTEST] == hottest
 
 
 KINDS = (

@@ -234,6 +234,15 @@ def test_atomics_on_one_address_take_turns(launched):
     assert piece.gain_percent == round(100 * 31 / 33 * done.subject.share(LSU), 1)
 
 
+def test_updates_of_one_address_that_bind_the_launch_are_told_as_such(made_up):
+    counters = {names.ATOMICS_GLOBAL: 10**6, names.ATOMIC_LANES: 10**6, names.ATOMIC_PASSES: 10**6, names.ATOMIC_HOTTEST: 10**6}
+    subject = made_up(counters=counters, lines={("tile.py", 3): counters})
+    assert subject.profile.bound_by == "atomics"
+    piece, = said(subject, "one address")
+    assert "most of the time is updates of one address" in piece.text and piece.gain_percent > 90
+    assert said(subject, "latency-bound") == []
+
+
 def test_atomics_on_addresses_of_their_own_do_not(launched):
     places = np.arange(32)
     assert said(launched("count_at", 1, 32, places, zeros(32, dtype=np.int32), key="own").subject, "atomics") == []
