@@ -2,4 +2,6 @@
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "matmul": ("matmul",),
+    "reduction": ("reduction", "reduction.argmax"),
+    "quant": ("quant.quantise", "quant.int8_matmul", "quant.dequant_gemv"),
 }

@@ -20,7 +20,7 @@ import difflib
 import importlib
 import importlib.util
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,70 +29,18 @@ from typing import Any
 
 import numpy as np
 
-from kernels import FAMILIES
+from kernels.case import Arrays, Case, Claim, Cost, Layout
 from kernels.fingerprint import fingerprint
+
+# Not an import statement: a step's fingerprint covers all that it imports, and the list of the ladders is no part of a step.
+FAMILIES: dict[str, tuple[str, ...]] = importlib.import_module("kernels").FAMILIES
 
 KINDS = {"integers": "integer-valued", "normal": "normal"}
 """Whole numbers in [-8, 8], on which a sum has one right answer, and normal numbers."""
 
+MARKER = re.compile(r"\s*#(?:-| (?:gap:|planted$|instead$|end gap$|end planted$))")
+
 SECTIONS = ("Computes", "Launch", "Cost", "Changed", "Why faster", "Source")
-
-Arrays = dict[str, np.ndarray]
-Layout = dict[str, tuple[tuple[int, ...], str]]  # name -> (shape, dtype)
-
-
-class Case(Mapping[str, int]):
-    """The sizes of one problem, immutable: Case(m=64, n=64, k=8)["m"] is 64, and str() of it is "m=64 n=64 k=8"."""
-
-    __slots__ = ("_sizes",)
-
-    def __init__(self, **sizes: int) -> None:
-        if not sizes:
-            raise ValueError("a case needs at least one size, as in Case(m=64, n=64, k=64)")
-        self._sizes = sizes
-
-    def __getitem__(self, axis: str) -> int:
-        try:
-            return self._sizes[axis]
-        except KeyError:
-            raise KeyError(f"no size {axis!r} in this case: {self}") from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._sizes)
-
-    def __len__(self) -> int:
-        return len(self._sizes)
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._sizes.items()))
-
-    def __str__(self) -> str:
-        return " ".join(f"{axis}={size}" for axis, size in self._sizes.items())
-
-    def __repr__(self) -> str:
-        return f"Case({str(self).replace(' ', ', ')})"
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Work of one run: FLOPs of the algorithm (a fused multiply-add is 2), global bytes that active lanes ask for.
-
-    Multiply-adds on the zeros that pad a ragged tile are executed, and counted by the device, but are not in `flops`.
-    """
-
-    flops: int
-    load_bytes: int
-    store_bytes: int
-
-
-@dataclass(frozen=True)
-class Claim:
-    """On `case`, the total of `counter` goes from `before` (in the previous step) to `after`; compared with ==."""
-
-    counter: str
-    before: int
-    after: int
-    case: Case
 
 
 class UnknownName(LookupError):
@@ -164,6 +112,11 @@ class Step:
         return self.path.read_text(encoding="utf-8")
 
     @property
+    def plain_source(self) -> str:
+        """The source without the markers from which exercises are cut (workbook/exercises/stubs.py)."""
+        return "".join(line for line in self.source.splitlines(keepends=True) if not MARKER.match(line))
+
+    @property
     def doc(self) -> dict[str, str]:
         """The docstring by section; its first line under "title"."""
         docstring = ast.get_docstring(ast.parse(self.source)) or ""
@@ -184,7 +137,7 @@ class Step:
         """Unified diff from the previous step's source to this one's; empty for the first step."""
         if self.previous is None:
             return ""
-        before, after = (step.source.splitlines(keepends=True) for step in (self.previous, self))
+        before, after = (step.plain_source.splitlines(keepends=True) for step in (self.previous, self))
         return "".join(difflib.unified_diff(before, after, self.previous.path.name, self.path.name))
 
 
@@ -199,6 +152,8 @@ class Ladder:
     cases: sizes on which every step is checked;   timed_case: the size of the published table
     steps: module names "sNN_word", slow to fast; afterwards the Step objects
     kinds: {kind: how a person calls such inputs}; every case is checked with each of them
+    peak: the arithmetic of the roofline: "fp32", "int8", …; by default floats as wide as the outputs
+    repeated: inputs that hold what another one holds, in a wider form; the minimum traffic leaves them out
     """
 
     def __init__(
@@ -212,6 +167,8 @@ class Ladder:
         timed_case: Case,
         steps: Sequence[str],
         kinds: Mapping[str, str] = KINDS,
+        peak: str | None = None,
+        repeated: Collection[str] = (),
     ) -> None:
         self.name = _name(package)
         self.make = make
@@ -221,6 +178,8 @@ class Ladder:
         self.cases = tuple(cases)
         self.timed_case = timed_case
         self.kinds = kinds
+        self.peak = peak
+        self.repeated = frozenset(repeated)
         self.steps = _linked_steps(package, steps)
 
     def __iter__(self) -> Iterator[Step]:
@@ -298,8 +257,3 @@ def load_step(step_id: str) -> Step:
     if not slash:
         raise ValueError(f"{step_id!r} is not a step id: write ladder/step, as in 'matmul/tiled'")
     return load_ladder(ladder).step(name)
-
-
-def ceil_div(size: int, tile: int) -> int:
-    """How many tiles it takes to cover `size`."""
-    return -(-size // tile)

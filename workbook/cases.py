@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.ladder import Case
+from kernels.case import Case
 
 
 class BadCase(ValueError):

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+BLOCKS = tuple(2**power for power in range(2, 11))  # sizes of blocks and tiles along one axis
+SHIFTS = (1, *BLOCKS[:6])
 AXES = {1: ("elements",), 2: ("rows", "columns")}
 
 
@@ -39,20 +41,50 @@ def diagnose(output: Output, variants: Iterable[tuple[str, np.ndarray]]) -> tupl
     """
     wrong = output.wrong
     first = tuple(int(index) for index in np.argwhere(wrong)[0])
-    got = "nothing (never written)" if output.unwritten[first] else f"{output.got[first]:.9g}"
+    got = "nothing (never written)" if output.unwritten[first] else _figure(output.got[first])
     where = ", ".join(map(str, first))
     lines = [
         f"{output.name}: {wrong.sum()} of {wrong.size} cells are wrong; "
-        f"the first is {output.name}[{where}]: got {got}, expected {output.expected[first]:.9g}"
+        f"the first is {output.name}[{where}]: got {got}, expected {_figure(output.expected[first])}"
     ]
     if output.unwritten.any():
-        cells = f"never written: {region(output.unwritten)} ({output.unwritten.sum()} cells)"
+        cells = f"never written: {region(output.unwritten)} ({output.unwritten.sum()} cells){_written_part(output.unwritten)}"
         return [*lines, cells], not output.unwritten.all()
     if not output.got.any():
         return [*lines, "every cell is zero"], False
     if cause := _recognise(output, variants):
         return [*lines, cause], True
-    return [*lines, f"wrong cells: {region(wrong)}"], False
+    lines.append(f"wrong cells: {region(wrong)}")
+    nan = _is_nan(output.got) & ~_is_nan(output.expected)
+    if nan.any() and not _is_nan(output.expected).any():  # else it may be an input's
+        lines.append(f"{nan.sum()} of them are NaN, which fresh memory holds here: something is read before it is written")
+        return lines, True
+    return lines, False
+
+
+def _figure(value: np.generic) -> str:
+    """A whole number with all its digits: where one overflows, they tell."""
+    return str(value) if isinstance(value, np.integer) else f"{value:.9g}"
+
+
+def _is_nan(array: np.ndarray) -> np.ndarray:
+    return np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
+
+
+def _written_part(unwritten: np.ndarray) -> str:
+    """What it means that only the first cells along each axis are there, if that is so."""
+    written = ~unwritten
+    parts = [np.flatnonzero(written.any(axis=tuple(set(range(written.ndim)) - {axis}))) for axis in range(written.ndim)]
+    sizes = [part.size for part in parts]
+    if written.sum() != np.prod(sizes) or any(part.size == 0 or part[-1] != part.size - 1 for part in parts):
+        return ""
+    cut = [(got, size) for got, size in zip(sizes, unwritten.shape, strict=True) if got < size]
+    if any(got not in BLOCKS for got, _ in cut):
+        return ""
+    first = " x ".join(map(str, sizes))
+    if all(size < 2 * got for got, size in cut):
+        return f"; the first {first} are there: the last, partial tile is missing"
+    return f"; the first {first} are there, as if block 0 were the only one: is the block's number in the index?"
 
 
 def _recognise(output: Output, variants: Iterable[tuple[str, np.ndarray]]) -> str | None:
@@ -63,7 +95,33 @@ def _recognise(output: Output, variants: Iterable[tuple[str, np.ndarray]]) -> st
     for text, variant in variants:
         if output.agrees_with(variant).all():
             return text
-    return _constant_factor(output)
+    return _overflown(output) or _constant_factor(output) or _shifted(output)
+
+
+def _overflown(output: Output) -> str | None:
+    """Whether whole numbers are off by multiples of 2**32 or 2**16, which is what fewer bits leave out."""
+    if output.got.dtype.kind not in "iu" or output.expected.dtype.kind not in "iu" or not output.wrong.any():
+        return None
+    off = output.got.astype(np.int64) - output.expected.astype(np.int64)
+    for bits in (32, 16):
+        if not (off % 2**bits).any():
+            return f"wrong cells are off by multiples of 2**{bits}: somewhere a number was cut to {bits} bits"
+    return None
+
+
+def _shifted(output: Output) -> str | None:
+    """Whether every cell is right, but for a place some cells away."""
+    whole = np.broadcast_to(np.asarray(output.allowed, np.float64), output.expected.shape)
+    for axis, size in enumerate(output.expected.shape):
+        got, expected, allowed = (np.moveaxis(array, axis, 0) for array in (output.got, output.expected, whole))
+        for shift in (shift for shift in SHIFTS if shift <= size // 2):
+            first, last = slice(-shift), slice(shift, None)
+            for name, here, there in (("before", last, first), ("after", first, last)):
+                moved = Output(output.name, got[here], expected[there], allowed[here], np.zeros(1, bool))
+                if np.unique(expected).size > 2 and moved.agrees_with(moved.expected).all():
+                    along = AXES.get(output.got.ndim, ("cells",) * output.got.ndim)[axis]
+                    return f"each cell holds what belongs {shift} {along if shift > 1 else along.removesuffix('s')} {name} it"
+    return None
 
 
 def _constant_factor(output: Output) -> str | None:

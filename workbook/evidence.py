@@ -31,6 +31,9 @@ LABELS = {
     names.LOCAL_REQUESTS_LD: "local (spill) loads",
     names.LOCAL_REQUESTS_ST: "local (spill) stores",
     names.BARRIERS: "barriers",
+    names.DIVERGENT_BRANCHES: "divergent branches",
+    names.ATOMICS_GLOBAL: "global atomics",
+    names.instructions("warp"): "shuffles and votes",
 }
 
 

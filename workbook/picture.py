@@ -35,7 +35,7 @@ def save(path: Path, climb: Climb, rows: Sequence[Row]) -> None:
     figure = Figure(figsize=(13, height), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)
-    _bars(left, shown)
+    bars(left, shown)
     _roofline(right, climb, shown)
     figure.suptitle(f"{climb.ladder.name} at {climb.case}\n{climb.target.title}", fontsize=11, color=INK, linespacing=1.5)
     figure.savefig(path, format="png")
@@ -49,7 +49,7 @@ def _colour(row: Row) -> str:
     return LOSES if row.speedup_previous is not None and row.speedup_previous < 1 else PAYS
 
 
-def _bars(axes: Axes, rows: Sequence[Row]) -> None:
+def bars(axes: Axes, rows: Sequence[Row]) -> None:
     """One bar per step, first on top; a step slower than the one before is orange and hatched."""
     speedups = [row.speedup_first or 0.0 for row in rows]
     places = np.arange(len(rows))
@@ -77,7 +77,7 @@ def _roofline(axes: Axes, climb: Climb, rows: Sequence[Row]) -> None:
 
     flops = max(1, results.problem_flops(climb))
     intensity = flops / climb.minimum_bytes
-    dtype = results.ROOFLINE_DTYPES[climb.dtype.itemsize]
+    dtype = results.roof_dtype(climb)
     slope = climb.target.roof_gflops(1, round(1 / TINY), dtype)
     peak = climb.target.roof_gflops(round(1 / TINY), 1, dtype)
     points = sorted((row.gflops or 0.0, _name(row), row) for row in rows)

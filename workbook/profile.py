@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from kernels.ladder import Case, Step
+    from kernels.case import Case
+    from kernels.ladder import Step
     from simt.observe.profile import LaunchProfile
     from simt.report.subject import Place
 

@@ -9,7 +9,8 @@ from simt.observe import names
 from workbook.climb import Climb, first_of
 
 if TYPE_CHECKING:
-    from kernels.ladder import Case, Step
+    from kernels.case import Case
+    from kernels.ladder import Step
     from workbook.timing import Timing
 
 SCHEMA = 1
@@ -48,8 +49,12 @@ def problem_flops(climb: Climb) -> int:
 
 def roof_gflops(climb: Climb) -> float | None:
     """min(peak, bandwidth x FLOP / minimum bytes); a problem without FLOP counts as one, which leaves the bandwidth."""
-    dtype = ROOFLINE_DTYPES[climb.dtype.itemsize]
-    return climb.target.roof_gflops(max(1, problem_flops(climb)), climb.minimum_bytes, dtype)
+    return climb.target.roof_gflops(max(1, problem_flops(climb)), climb.minimum_bytes, roof_dtype(climb))
+
+
+def roof_dtype(climb: Climb) -> str:
+    """The arithmetic whose peak is the roof: the ladder's, or floats as wide as its outputs."""
+    return climb.ladder.peak or ROOFLINE_DTYPES[climb.dtype.itemsize]
 
 
 def rows(climb: Climb) -> tuple[Row, ...]:
@@ -103,14 +108,21 @@ def _counted(climb: Climb, timing: Timing) -> dict[str, Any]:
     counters = total([launch.counters for launch in launches])
     return {
         "bound_by": longest.bound_by,
-        "sectors_per_request_ld": _ratio(counters, names.GLOBAL_SECTORS_LD, names.GLOBAL_REQUESTS_LD),
-        "sectors_per_request_st": _ratio(counters, names.GLOBAL_SECTORS_ST, names.GLOBAL_REQUESTS_ST),
-        "bank_conflicts": sum(counters.get(name, 0) for name in CONFLICTS),
+        **access_figures(counters),
         "registers": longest.registers,
         "theoretical_occupancy_percent": climb.target.occupancy_percent(longest),
         "sampled": any(launch.sampled for launch in launches),
         "counters": counters,
         "terms_ns": total([launch.terms for launch in launches]),
+    }
+
+
+def access_figures(counters: dict[str, int]) -> dict[str, Any]:
+    """The fields of Row that say how memory was accessed, from a step's counters."""
+    return {
+        "sectors_per_request_ld": _ratio(counters, names.GLOBAL_SECTORS_LD, names.GLOBAL_REQUESTS_LD),
+        "sectors_per_request_st": _ratio(counters, names.GLOBAL_SECTORS_ST, names.GLOBAL_REQUESTS_ST),
+        "bank_conflicts": sum(counters.get(name, 0) for name in CONFLICTS),
     }
 
 

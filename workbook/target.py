@@ -119,6 +119,7 @@ class RealGpu(CudaTarget):
         super().__init__()
         name = self.cuda.get_current_device().name
         name = name.decode() if isinstance(name, bytes) else name
+        self.gpu = name
         self.key = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
         self.title = f"measured on {name} with CUDA events, median of at least {timing.MIN_SAMPLES} runs"
         self.device = facts_for(self.key)

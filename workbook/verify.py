@@ -12,10 +12,13 @@ from workbook import diagnose, poison
 from workbook.failure import Failure, broken
 
 if TYPE_CHECKING:
-    from kernels.ladder import Arrays, Case, Ladder, Step
+    from kernels.case import Arrays, Case
+    from kernels.ladder import Ladder, Step
     from workbook.target import Target
 
 TILES = (128, 64, 32, 16, 8, 4, 2)
+FEW = 32  # of this many wrong codes of 8 bits, less than one is the poison by chance
+FEW_VALUES = 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,13 +81,27 @@ def _differences(ladder: Ladder, step: Step, problem: Problem, target: Target, g
         flat = target.download(whole[name])
         lines += _outside(name, flat, expected, guard)
         got = flat[guard : guard + expected.size].reshape(expected.shape)
-        # A code of 8 bits may rightly equal the poison.
-        unwritten = poison.holds(got, poison.POISON) & (got != expected)
+        unwritten = _unwritten(got, expected)
         output = diagnose.Output(name, got, expected, problem.allowed[name], unwritten)
         if output.wrong.any():
-            said, known = diagnose.diagnose(output, _variants(ladder, problem, name))
+            variants = _variants(ladder, problem, name) if _telling(problem, expected) else ()
+            said, known = diagnose.diagnose(output, variants)
             lines, recognised = lines + said, recognised or known
     return lines, recognised
+
+
+def _unwritten(got: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Where the poison is still there. A code of 8 bits equals it by chance: rightly, and in one of 256 wrong cells."""
+    wrong = got != expected
+    unwritten = poison.holds(got, poison.POISON) & wrong
+    by_chance = got.dtype.itemsize == 1 and unwritten.sum() <= wrong.sum() / FEW
+    return np.zeros_like(unwritten) if by_chance else unwritten
+
+
+def _telling(problem: Problem, expected: np.ndarray) -> bool:
+    """Whether a result that fits a cause shows it: a single number made from few different ones fits many by chance."""
+    values = problem.inputs.values()
+    return expected.size > 1 or all(np.unique(array).size > max(FEW_VALUES, array.size // 2) for array in values)
 
 
 def _poisoned(shape: tuple[int, ...], dtype: str, target: Target, guard: int) -> Any:
@@ -127,6 +144,10 @@ def _variants(ladder: Ladder, problem: Problem, name: str) -> Iterator[tuple[str
                 cut = array.copy()
                 np.moveaxis(cut, axis, 0)[skipped] = 0
                 yield f"{along} is {length}, but {text}", ladder.reference({**problem.inputs, array_name: cut})[name]
+            for tile in (tile for tile in TILES if tile < length):
+                again = np.take(array, np.arange(length) % tile, axis=axis)
+                text = f"only the first {tile} of {array_name} are read, again and again: is the block's number in the index?"
+                yield text, ladder.reference({**problem.inputs, array_name: again})[name]
 
 
 def _skips(length: int) -> Iterator[tuple[str, slice]]:
@@ -140,5 +161,7 @@ def _skips(length: int) -> Iterator[tuple[str, slice]]:
             yield f"the result stops at {whole}: the last, partial tile of {tile} is missing", slice(whole, None)
         elif tile < length:
             yield f"the result stops at {length - tile}: the last tile of {tile} is missing", slice(length - tile, None)
+        if 2 * tile < length:
+            yield f"only the first {tile} count: the result is that of block 0 alone", slice(tile, None)
         if tile < length:
             yield f"the result starts at {tile}: the first tile of {tile} is missing", slice(tile)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.ladder import Arrays, Case, Ladder, Layout
+from kernels.case import Arrays, Case, Layout
+from kernels.ladder import Ladder
 
 LARGEST_INTEGER = 8  # products up to 64, so that sums stay below 2**24, exact in float32, up to k = 262144
 BOUND_FACTOR = 4  # correct float32 code needs about 1.2 of it up to k = 4096

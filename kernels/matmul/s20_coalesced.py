@@ -12,14 +12,18 @@ from __future__ import annotations
 
 from numba import cuda, float32
 
-from kernels.ladder import Case, Claim, Cost, ceil_div
+from kernels.case import Case, Claim, Cost, ceil_div
 
 SIDE = 32
 
 
 @cuda.jit
 def kernel(a, b, c):
+    # gap: give consecutive threads consecutive columns | 1 line
     col, row = cuda.grid(2)
+    # instead
+    #- row, col = cuda.grid(2)
+    # end gap
     if row < c.shape[0] and col < c.shape[1]:
         total = float32(0)
         for i in range(a.shape[1]):
@@ -29,7 +33,11 @@ def kernel(a, b, c):
 
 def run(buffers, stream):
     c = buffers["c"]
+    # gap: then columns are the x of the grid | 1 line
     grid = ceil_div(c.shape[1], SIDE), ceil_div(c.shape[0], SIDE)
+    # instead
+    #- grid = ceil_div(c.shape[0], SIDE), ceil_div(c.shape[1], SIDE)
+    # end gap
     kernel[grid, (SIDE, SIDE), stream](buffers["a"], buffers["b"], c)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from numba import cuda, float32
 
-from kernels.ladder import Case, Claim, Cost, ceil_div
+from kernels.case import Case, Claim, Cost, ceil_div
 
 TILE = 32
 
@@ -25,15 +25,19 @@ def kernel(a, b, c):
     x, y = cuda.threadIdx.x, cuda.threadIdx.y
     total = float32(0)
     for k0 in range(0, a.shape[1], TILE):
+        # gap: load one cell of each tile, 0 past the edges, then wait | 5 lines
         # Zeros past the edges add nothing, so the inner loop needs no guard.
         inside_a = row < a.shape[0] and k0 + x < a.shape[1]
         inside_b = k0 + y < b.shape[0] and col < b.shape[1]
         tile_a[y, x] = a[row, k0 + x] if inside_a else float32(0)
         tile_b[y, x] = b[k0 + y, col] if inside_b else float32(0)
         cuda.syncthreads()  # the tiles are complete
+        # end gap
+        # gap: add the products of a row of one tile and a column of the other, then wait | 3 lines
         for i in range(TILE):
             total += tile_a[y, i] * tile_b[i, x]
         cuda.syncthreads()  # nobody reloads while others still read
+        # end gap
     if row < c.shape[0] and col < c.shape[1]:
         c[row, col] = total
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from numba import cuda, float32, uint32
 
-from kernels.ladder import Case, Claim, Cost, ceil_div
+from kernels.case import Case, Claim, Cost, ceil_div
 
 TILE_M, TILE_N, TILE_K = 64, 64, 8
 THREAD_M = 8  # results per thread, one below the other
@@ -41,10 +41,12 @@ def kernel(a, b, c):
         tile_a[a_row, a_col] = a[tile_row + a_row, k0 + a_col] if inside_a else float32(0)
         tile_b[b_row, b_col] = b[k0 + b_row, tile_col + b_col] if inside_b else float32(0)
         cuda.syncthreads()  # the tiles are complete
+        # gap: add the products to all totals, with one load of B for each i | 4 lines
         for i in range(TILE_K):
             value_b = tile_b[i, col]
             for j in range(THREAD_M):
                 totals[j] += tile_a[row + j, i] * value_b
+        # end gap
         cuda.syncthreads()  # nobody reloads while others still read
 
     for i in range(THREAD_M):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from numba import cuda, float32, uint32
 
-from kernels.ladder import Case, Claim, Cost, ceil_div
+from kernels.case import Case, Claim, Cost, ceil_div
 
 TILE_M, TILE_N, TILE_K = 128, 128, 8
 THREAD_M, THREAD_N = 8, 8  # results per thread
@@ -27,6 +27,7 @@ def multiply(tile_a, tile_b, row, col, totals):
     # Loops with constant bounds unroll, so all indices of local arrays are constants and the arrays live in registers.
     values_a = cuda.local.array(THREAD_M, float32)
     values_b = cuda.local.array(THREAD_N, float32)
+    # gap: for each k, load 8 values of A and 8 of B, then do all 64 products | 8 lines
     for k in range(TILE_K):
         for i in range(THREAD_M):
             values_a[i] = tile_a[row + i, k]
@@ -35,6 +36,7 @@ def multiply(tile_a, tile_b, row, col, totals):
         for i in range(THREAD_M):
             for j in range(THREAD_N):
                 totals[i, j] += values_a[i] * values_b[j]
+    # end gap
 
 
 @cuda.jit

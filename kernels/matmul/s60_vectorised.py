@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from numba import cuda, float32, uint32
 
+from kernels.case import Case, Claim, Cost, ceil_div
 from kernels.intrinsics import load4, rows_aligned, store4
-from kernels.ladder import Case, Claim, Cost, ceil_div
 from kernels.matmul.s50_register_2d import kernel as scalar_kernel
 
 TILE_M, TILE_N, TILE_K = 128, 128, 8
@@ -60,19 +60,23 @@ def kernel(a, b, c):
     row, col = thread // THREAD_COLS * THREAD_M, thread % THREAD_COLS * THREAD_N
 
     for k0 in range(0, a.shape[1], TILE_K):
+        # gap: load four cells of A and of B at once; those of A go to four rows of tile_a | 4 lines
         four = load4_or_zeros(a, tile_row + a_row, k0 + a_col)
         for i in range(4):
             tile_a[a_col + i, a_row] = four[i]
         store4(tile_b, (b_row, b_col), load4_or_zeros(b, k0 + b_row, tile_col + b_col))
+        # end gap
         cuda.syncthreads()  # the tiles are complete
         multiply(tile_a, tile_b, row, col, totals)
         cuda.syncthreads()  # nobody reloads while others still read
 
+    # gap: store the totals, four at once, where they are inside C | 5 lines
     for i in range(THREAD_M):
         for j in range(0, THREAD_N, 4):
             y, x = tile_row + row + i, tile_col + col + j
             if y < c.shape[0] and x < c.shape[1]:
                 store4(c, (y, x), (totals[i, j], totals[i, j + 1], totals[i, j + 2], totals[i, j + 3]))
+    # end gap
 
 
 def run(buffers, stream):

@@ -12,15 +12,20 @@ from __future__ import annotations
 
 from numba import cuda, float32, uint32
 
+from kernels.case import Case, Claim, Cost, ceil_div
 from kernels.intrinsics import load4, rows_aligned, store4
-from kernels.ladder import Case, Claim, Cost, ceil_div
 from kernels.matmul.s50_register_2d import kernel as scalar_kernel
 
 TILE_M, TILE_N, TILE_K = 128, 128, 8
 THREAD_M, THREAD_N = 8, 8  # results per thread
 THREAD_COLS = TILE_N // THREAD_N
+# gap: keep the threads of a warp in different banks | 2 lines
 HALF_N = TILE_N // 2  # from a thread's first four columns to its last four
 ROW_A = TILE_M + 4  # a column of A, and 16 B that nobody uses: the next column starts four banks on
+# instead
+#- HALF_N = 4  # from a thread's first four columns to its last four
+#- ROW_A = TILE_M  # words from one column of A to the next
+# end gap
 THREADS = TILE_M // THREAD_M * THREAD_COLS
 ZEROS = (float32(0), float32(0), float32(0), float32(0))
 
@@ -61,7 +66,11 @@ def kernel(a, b, c):
     # Within the tiles: the first of the four cells that this thread loads, and its first result.
     a_row, a_col = thread // 2, thread % 2 * 4
     b_row, b_col = thread // 32, thread % 32 * 4
+    # gap: where do this thread's first four columns begin? | 1 line
     row, col = thread // THREAD_COLS * THREAD_M, thread % THREAD_COLS * 4
+    # instead
+    #- row, col = thread // THREAD_COLS * THREAD_M, thread % THREAD_COLS * THREAD_N
+    # end gap
 
     for k0 in range(0, a.shape[1], TILE_K):
         four = load4_or_zeros(a, tile_row + a_row, k0 + a_col)

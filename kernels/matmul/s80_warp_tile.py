@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from numba import cuda, float32, uint32
 
+from kernels.case import Case, Claim, Cost, ceil_div
 from kernels.intrinsics import load4, rows_aligned, store4
-from kernels.ladder import Case, Claim, Cost, ceil_div
 from kernels.matmul.s50_register_2d import THREADS as SCALAR_THREADS
 from kernels.matmul.s50_register_2d import kernel as scalar_kernel
 
@@ -64,7 +64,11 @@ def kernel(a, b, c):
     # Within the tiles: the first of the cells that this thread loads, and its first result.
     a_row, a_col = thread // 2, thread % 2 * 4
     b_row, b_col = thread // 32, thread % 32 * 4
+    # gap: 2 x 2 warps, and 8 x 4 threads in each, 4 x 4 cells apart | 1 line
     row, col = warp // 2 * WARP_M + lane // 4 * 4, warp % 2 * WARP_N + lane % 4 * 4
+    # instead
+    #- row, col = warp, lane
+    # end gap
 
     for k0 in range(0, a.shape[1], TILE_K):
         for part in range(2):

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from numba import cuda, float32, uint32
 
+from kernels.case import Case, Claim, Cost, ceil_div
 from kernels.intrinsics import load4, rows_aligned, store4
-from kernels.ladder import Case, Claim, Cost, ceil_div
 from kernels.matmul.s50_register_2d import THREADS as SCALAR_THREADS
 from kernels.matmul.s50_register_2d import kernel as scalar_kernel
 
@@ -79,11 +79,13 @@ def kernel(a, b, c):
         store4(tile_b, (turn, b_row + HALF_K, b_col), b_lower)
         # The tiles are complete; and whoever writes the other pair next has waited here for its last reader.
         cuda.syncthreads()
+        # gap: start the loads of the next tiles, before the multiply-adds of this one | 5 lines
         next_k0 = k0 + TILE_K
         a_upper = load4_or_zeros(a, tile_row + a_row, next_k0 + a_col)
         a_lower = load4_or_zeros(a, tile_row + a_row + HALF_M, next_k0 + a_col)
         b_upper = load4_or_zeros(b, next_k0 + b_row, tile_col + b_col)
         b_lower = load4_or_zeros(b, next_k0 + b_row + HALF_K, tile_col + b_col)
+        # end gap
         multiply(tile_a[turn], tile_b[turn], row, col, totals)
         turn ^= 1
 

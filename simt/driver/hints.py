@@ -24,7 +24,7 @@ HINTS = (
      "the kernel's shared arrays take {0} bytes together, and a block of this device has at most {1}: use smaller tiles"),
     (r"Cannot modify readonly array",
      "the array is read-only: a constant or global array of the module, or a NumPy array whose flags.writeable is False"),
-    (r"KeyError: <ufunc|NRT required but not enabled[\s\S]*slice\(",
+    (r"KeyError: <ufunc|_ol_array_allocate|NRT required but not enabled[\s\S]*slice\(",
      "an array expression needs memory for its result, and a kernel has none: write a loop over the elements, or let each "
      "thread compute one"),
     (r"NRT required but not enabled",

@@ -85,8 +85,9 @@ class Device:
     launch_ns: float
 
     def peak_gflops(self, dtype: str = "fp32") -> float:
-        """Peak of the vector units for "fp32", "fp64" or "fp16" without tensor cores: 2 per lane and clock."""
-        lanes = {"fp32": self.fp32_lanes, "fp64": self.fp64_lanes, "fp16": self.fp16_results}
+        """Peak for "fp32", "fp64", "fp16" or "int8" without tensor cores: 2 per lane and clock, 8 where dp4a is."""
+        # dp4a runs where integer multiply-adds do, at their rate (NVIDIA developer forum, thread 302018: IMAD and IDP).
+        lanes = {"fp32": self.fp32_lanes, "fp64": self.fp64_lanes, "fp16": self.fp16_results, "int8": 4 * self.imul_lanes}
         if dtype not in lanes:
             raise ValueError(f"no peak for dtype {dtype!r}; there are {', '.join(lanes)}")
         return 2 * lanes[dtype] * self.sm_count * self.clock_ghz

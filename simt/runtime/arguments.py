@@ -9,9 +9,9 @@ import ast
 import dataclasses
 import functools
 import itertools
+import linecache
 import math
 from collections.abc import Iterator
-from pathlib import Path
 
 MAX_AXES = 8
 HEAD = 5                    # descriptor fields before the extents
@@ -123,8 +123,8 @@ def plausible(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> bo
 def argument_names(path: str, line: int) -> tuple[str, ...]:
     """Parameter names of the innermost function around a line of a Python file; empty where the file cannot be read."""
     try:
-        tree = ast.parse(Path(path).read_text(encoding="utf-8"))
-    except (OSError, SyntaxError, ValueError):
+        tree = ast.parse("".join(source_lines(path)))
+    except (SyntaxError, ValueError):
         return ()
     around = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.lineno <= line <= node.end_lineno]
     if not around:
@@ -136,7 +136,11 @@ def argument_names(path: str, line: int) -> tuple[str, ...]:
 @functools.lru_cache(maxsize=64)
 def source_line(path: str, line: int) -> str:
     """The text of a line, stripped; empty where it cannot be read."""
-    try:
-        return Path(path).read_text(encoding="utf-8").splitlines()[line - 1].strip()
-    except (OSError, ValueError, IndexError):
-        return ""
+    lines = source_lines(path)
+    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+
+
+def source_lines(path: str) -> list[str]:
+    """Of a file, or of a notebook's cell, which is in linecache only; none where it cannot be read."""
+    linecache.checkcache(path)
+    return linecache.getlines(path)

@@ -67,9 +67,9 @@ def own_files() -> Iterator[Path]:
     folders = [ROOT]
     while folders:
         for path in sorted(folders.pop().iterdir()):
-            if path.is_dir() and path.name not in GENERATED:
+            if path.is_dir() and path.name not in GENERATED and path != ROOT / "exercises":  # those are the reader's own
                 folders.append(path)
-            elif path.is_file():
+            elif path.is_file() and path.name not in GENERATED:        # in a worktree, .git is a file
                 yield path
 
 
@@ -86,6 +86,12 @@ def test_no_package_imports_one_that_is_above_it() -> None:
         if package in PACKAGES and package not in NEIGHBOURS[path.parts[0]] | {path.parts[0]}
     ]
     assert wrong == []
+
+
+def test_a_solution_imports_ladders_numba_and_numpy_only() -> None:
+    solutions = sorted(path.relative_to(ROOT) for path in (ROOT / "solutions").rglob("*.py"))
+    used = {module.split(".")[0] for path in solutions for module, _ in imports(path)}
+    assert solutions and used - sys.stdlib_module_names <= {"kernels", "numba", "numpy"}
 
 
 def test_no_part_of_simt_imports_one_that_is_above_it() -> None:
@@ -151,7 +157,7 @@ def recipes() -> dict[str, list[str]]:
 
 
 def test_recipes_fit_in_ten_lines() -> None:
-    assert {"A step", "An instruction", "An observer", "A rule"} <= set(recipes())
+    assert {"A step", "An exercise", "An instruction", "An observer", "A rule"} <= set(recipes())
     assert {title: len(lines) for title, lines in recipes().items() if len(lines) > 10} == {}
 
 

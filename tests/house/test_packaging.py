@@ -79,7 +79,7 @@ def test_what_is_imported_is_declared() -> None:
     }
     undeclared = {
         f"{path.relative_to(ROOT)} imports {top}"
-        for folder in ("kernels", "simt", "workbook", "tests")
+        for folder in ("kernels", "simt", "workbook", "solutions", "tests")
         for path in (ROOT / folder).rglob("*.py")
         for top in imported(path) & set(providers)
         if not declared & providers[top]

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import simt
-from kernels.ladder import Case, Ladder, Step, ladder_names, load_ladder
+from kernels.case import Case
+from kernels.ladder import Ladder, Step, ladder_names, load_ladder
 
 FEW_TILES = 32**3
 STEPS = [step for name in ladder_names() for step in load_ladder(name)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.ladder import Case, ladder_names, load_ladder
+from kernels.case import Case
+from kernels.ladder import ladder_names, load_ladder
 from simt.observe.names import FLOPS_FP32, FLOPS_FP64, GLOBAL_BYTES_REQUESTED_LD, GLOBAL_BYTES_REQUESTED_ST
 
 STEPS_AND_CASES = [

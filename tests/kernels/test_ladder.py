@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,12 +12,12 @@ import pytest
 
 import kernels
 from kernels import FAMILIES
+from kernels.case import Case, ceil_div
+from kernels.fingerprint import code_tokens
 from kernels.ladder import (
     SECTIONS,
-    Case,
     Ladder,
     UnknownName,
-    ceil_div,
     ladder_names,
     load_ladder,
     load_ladders,
@@ -219,3 +220,11 @@ def test_a_step_is_here_for_a_claim_that_moves_a_counter(step):
 @every_step
 def test_a_step_fits_on_two_screens(step):
     assert len(step.source.splitlines()) <= 120
+
+
+def test_what_is_shown_of_a_step_has_no_markers_of_exercises():
+    steps = load_ladder("matmul").steps
+    assert any("# gap:" in step.source for step in steps)
+    for step in steps:
+        assert not re.search(r"# (gap:|instead|end gap)|#- ", step.plain_source + step.diff())
+        assert code_tokens(step.plain_source) == code_tokens(step.source)

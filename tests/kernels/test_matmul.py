@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.ladder import Case, load_ladder
+from kernels.case import Case
+from kernels.ladder import load_ladder
 from kernels.matmul import LADDER, make, reference, tolerance
 
 

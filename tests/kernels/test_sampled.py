@@ -6,7 +6,7 @@ import pytest
 from numba import cuda
 
 import simt
-from kernels.ladder import Case
+from kernels.case import Case
 from kernels.matmul import LADDER
 from simt.model import names, retime
 from simt.model.device import load

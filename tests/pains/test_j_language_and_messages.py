@@ -29,7 +29,11 @@ def test_array_expressions_are_refused_with_the_ways_out(hinted):
     def copied(a):
         a[:, 1] = a[:, 0]
 
-    for kernel, kind in ((in_place, "KeyError"), (copied, "NumbaRuntimeError")):
+    @cuda.jit
+    def scaled(a):
+        a[0, 0] = (a * a[0, 0])[0, 0]
+
+    for kernel, kind in ((in_place, "KeyError"), (copied, "NumbaRuntimeError"), (scaled, "TypingError")):
         with hinted(kind, "write a loop over the elements"):
             kernel[1, 1](np.zeros((2, 2)))
 

@@ -1,4 +1,4 @@
-"""A target without a device: NumPy memory and profiles that the toy steps make up."""
+"""A target without a device: NumPy memory and profiles that the toy steps make up; and one that passes for a real GPU."""
 
 from __future__ import annotations
 
@@ -136,6 +136,46 @@ def step_that():
 def replace_run(toy, monkeypatch):
     """Gives a step of the toy ladder another run, for this test."""
     return lambda name, run: monkeypatch.setattr(toy.step(name).module, "run", run)
+
+
+class Buffer(np.ndarray):
+    """An array with the one method of a device array that flushing needs."""
+
+    def copy_to_device(self, other):
+        self[...] = other
+
+
+class FakeGpu:
+    """The part of numba.cuda that measuring uses; every event is one millisecond after the last."""
+
+    def __init__(self):
+        self.now_ms, self.copies = 0.0, 0
+        self.runtime = SimpleNamespace(get_version=lambda: (13, 0))
+
+    def get_current_device(self):
+        return SimpleNamespace(L2_CACHE_SIZE=4096, uuid="GPU-0")
+
+    def event(self):
+        moment = SimpleNamespace(at=None, synchronize=lambda: None)
+
+        def record():
+            self.now_ms += 1.0
+            moment.at = self.now_ms
+
+        moment.record = record
+        return moment
+
+    def event_elapsed_time(self, start, end):
+        return end.at - start.at
+
+
+@pytest.fixture
+def gpu(target, monkeypatch):
+    """The target without a device as a real GPU."""
+    target.kind, target.key, target.gpu, target.cuda = "measured", "nvidia-toy", "NVIDIA Toy", FakeGpu()
+    target.empty = lambda shape, dtype: np.empty(shape, dtype).view(Buffer)
+    monkeypatch.setattr("workbook.records.environment.shutil.which", lambda name: None)
+    return target
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernels.ladder import Case
+from kernels.case import Case
 from workbook import cases
 
 LIKE = Case(m=4096, n=4096, k=4096)

@@ -33,6 +33,11 @@ def test_right_steps_are_verified_on_every_case_and_timed(toy, target, seed):
     assert climbed.minimum_bytes == 3 * 64 * 64 * 4
 
 
+def test_the_minimum_traffic_leaves_out_inputs_that_repeat_another(toy, target, seed, monkeypatch):
+    monkeypatch.setattr(toy, "repeated", {"b"})
+    assert climb(toy, target, seed).minimum_bytes == 2 * 64 * 64 * 4
+
+
 def test_a_wrong_step_is_not_timed_and_the_others_go_on(toy, target, seed, broken_fast):
     slow, fast, wide = climb(toy, target, seed).results
     assert slow.failure is None and wide.failure is None

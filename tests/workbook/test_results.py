@@ -48,6 +48,15 @@ def test_gflops_count_the_work_of_the_problem_and_the_roof_its_minimum_traffic(c
     assert fast.percent_of_roofline == pytest.approx(100 * fast.gflops / roof)
 
 
+def test_the_roof_is_that_of_the_ladders_arithmetic_or_of_floats_as_wide_as_its_outputs(climbed, monkeypatch):
+    asked = []
+    monkeypatch.setattr(climbed.target, "roof_gflops", lambda flops, minimum, dtype: asked.append(dtype), raising=False)
+    for peak in (None, "int8"):
+        monkeypatch.setattr(climbed.ladder, "peak", peak)
+        results.roof_gflops(climbed)
+    assert asked == ["fp32", "int8"]
+
+
 def test_counter_figures_add_up_over_launches_and_describe_the_longest(toy, target, seed, replace_run):
     def two_launches(buffers, stream):
         buffers["c"][...] = buffers["a"] @ buffers["b"]

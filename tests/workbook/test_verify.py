@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.ladder import Case, Ladder
+from kernels.case import Case
+from kernels.ladder import Ladder
 from workbook import poison, verify
 
 RAGGED = Case(m=33, n=17, k=21)
@@ -79,6 +80,59 @@ def test_a_code_of_8_bits_that_equals_the_poison_is_right_where_it_is_expected(t
     problem, _ = verify.problems(ladder, Case(n=3), np.random.default_rng(1))
     assert verify.verify(ladder, step_that(copies), problem, target) is None
     assert "got nothing (never written)" in verify.verify(ladder, step_that(copies_one), problem, target).lines[0]
+
+
+def _ladder_of(case, make, reference, output, shape, dtype):
+    return Ladder(
+        "kernels.some",
+        make=make,
+        reference=lambda inputs: {output: reference(inputs["a"])},
+        tolerance=lambda case, inputs: {output: 0.0},
+        outputs=lambda case, inputs: {output: (shape, dtype)},
+        cases=[case],
+        timed_case=case,
+        steps=(),
+    )
+
+
+def test_a_few_wrong_codes_of_8_bits_that_equal_the_poison_do_not_count_as_unwritten(target, step_that):
+    codes = np.tile(np.arange(-128, 128), 4).astype(np.int8)
+    case = Case(n=1024)
+    ladder = _ladder_of(case, lambda *_: {"a": codes}, lambda a: a.astype(np.float64), "c", (1024,), "int8")
+
+    def one_more(a, c):
+        c[:] = a + 1
+
+    problem, _ = verify.problems(ladder, case, np.random.default_rng(1))
+    lines = verify.verify(ladder, step_that(one_more), problem, target).lines
+    assert lines[0].startswith("c: 1024 of 1024 cells are wrong")
+    assert "never written" not in "\n".join(lines)
+
+
+def test_a_single_number_names_no_cause_that_fits_by_chance(target, step_that):
+    """The kernel adds a[1] twice: for a = -2, 2 the total is 2, as if the first one were missing."""
+    case = Case(n=2)
+    a = np.array([-2, 2], np.float32)
+    ladder = _ladder_of(case, lambda *_: {"a": a}, lambda a: a.sum(keepdims=True, dtype=np.float64), "c", (1,), "float32")
+
+    def adds_one_twice(a, c):
+        c[0] = a[0] + a[1] + a[1]
+
+    problem, _ = verify.problems(ladder, case, np.random.default_rng(1))
+    assert verify.verify(ladder, step_that(adds_one_twice), problem, target).lines[1] == "wrong cells: all of it"
+
+
+def test_a_single_number_from_many_different_ones_names_its_cause(target, step_that, seed):
+    case = Case(n=100)
+    a = np.random.default_rng(seed).permutation(1000)[:100].astype(np.float32)
+    ladder = _ladder_of(case, lambda *_: {"a": a}, lambda a: a.sum(keepdims=True, dtype=np.float64), "c", (1,), "float32")
+
+    def stops_at_64(a, c):
+        c[0] = a[:64].sum()
+
+    problem, _ = verify.problems(ladder, case, np.random.default_rng(1))
+    said = verify.verify(ladder, step_that(stops_at_64), problem, target).lines[1]
+    assert said == "n is 100, but the result stops at 64: the last, partial tile of 64 is missing"
 
 
 def test_a_nan_among_the_inputs_that_stays_is_no_change(toy, target, step_that):
@@ -183,3 +237,21 @@ def test_the_two_kinds_of_inputs_run_in_opposite_orders(toy, target, step_that, 
         verify.verify(toy, step_that(right), problem, target)
     assert dict(zip((problem.kind for problem in problems), target.orders, strict=True)) == {
         "integers": "reverse", "normal": "forward"}
+
+
+def test_a_step_that_reads_the_first_block_again_and_again_is_recognised(toy, target, step_that, problems):
+    def forgets_the_block(a, b, c):
+        c[...] = a[np.arange(a.shape[0]) % 8] @ b
+
+    for problem in problems:
+        lines = lines_about(toy, target, step_that(forgets_the_block), problem)
+        assert lines[-1] == "only the first 8 of a are read, again and again: is the block's number in the index?"
+
+
+def test_a_step_that_adds_up_block_0_alone_is_recognised(toy, target, step_that, problems):
+    def stops_early(a, b, c):
+        c[...] = a[:, :8] @ b[:8]
+
+    for problem in problems:
+        lines = lines_about(toy, target, step_that(stops_early), problem)
+        assert lines[-1] == "k is 21, but only the first 8 count: the result is that of block 0 alone"

@@ -12,12 +12,18 @@ from workbook.cli.doctor import doctor
 try:
     from kernels.ladder import UnknownName
     from workbook.cli.climb import climb
+    from workbook.cli.exercise import exercise
+    from workbook.cli.lab import lab
     from workbook.cli.list import list_
+    from workbook.cli.notebook import notebook
     from workbook.cli.profile import profile
+    from workbook.cli.record import record
     from workbook.cli.show import show
+    from workbook.cli.table import table
     from workbook.cli.test import test
 
-    COMMANDS, BROKEN = (climb, show, list_, profile, test, doctor), None
+    COMMANDS = (climb, show, list_, profile, lab, exercise, record, table, notebook, test, doctor)
+    BROKEN = None
 except Exception as error:  # a damaged package, or an unrelated one named kernels: doctor starts and says so
     UnknownName, COMMANDS, BROKEN = LookupError, (doctor,), error
 

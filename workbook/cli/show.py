@@ -21,6 +21,6 @@ def show(step: str) -> None:
     click.echo()
     if found.previous is None:
         click.echo(f"The first step, so there is nothing to compare it with. All of {found.path.name}:")
-        click.echo(found.source)
+        click.echo(found.plain_source)
     for line in found.diff().splitlines():
         click.secho(line, fg=COLOURS.get(line[:1]))

@@ -35,8 +35,9 @@ def test_peaks_of_other_types_follow_their_lanes():
     a100 = load("a100")
     assert a100.peak_gflops("fp64") == a100.peak_gflops() / 2
     assert a100.peak_gflops("fp16") == 4 * a100.peak_gflops()
-    with pytest.raises(ValueError, match="no peak for dtype 'int8'"):
-        a100.peak_gflops("int8")
+    assert a100.peak_gflops("int8") / 1000 == pytest.approx(78, abs=0.1)     # 64 lanes of dp4a, 8 operations each
+    with pytest.raises(ValueError, match="no peak for dtype 'int4'"):
+        a100.peak_gflops("int4")
 
 
 @pytest.mark.parametrize(("name", "near"), [("h10", "h100"), ("rtx-4090", "rtx4090"), ("A10O", "a100")])

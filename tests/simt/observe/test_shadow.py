@@ -91,7 +91,8 @@ def test_writes_of_many_sectors_fit_the_table(bench):
     assert races(kernel, np.zeros(200_000, np.uint32), grid=(200, 1, 1), block=(1000, 1, 1)) == [(False, (1, 2))]
 
 
-@pytest.mark.parametrize("start", ["", "bar.sync 0;", "st.shared.u32 [%d4], %t; bar.sync 0;"])
+@pytest.mark.parametrize("start", ["", "bar.sync 0;", "st.shared.u32 [%d4], %t; bar.sync 0;",
+                                   "ld.shared.u32 %r5, [%d3]; bar.sync 0;"])
 def test_a_line_that_several_warps_have_read_is_looked_at_when_it_is_written(bench, start):
     """Warps 0 to 3 read one line; warp 3 writes a word of it; warp 4 reads the line."""
     guards = "setp.ge.u32 %p1, %r3, 4; setp.ne.u32 %p2, %t, 101; setp.ne.u32 %p3, %r3, 4;"
@@ -111,11 +112,42 @@ def test_a_line_is_read_anew_after_each_write_and_barrier(bench, write):
         assert races(bench.kernel(text.replace("BARRIER", barrier), 0, TILE), block=(128, 1, 1)) == expected
 
 
-def test_a_new_block_reads_its_lines_for_the_first_time(bench):
-    """Every block reads the line by all of its warps; in block 5 alone, thread 70 writes to it as well."""
+@pytest.mark.parametrize("start", ["", "ld.shared.u32 %r6, [tile+512];"])
+def test_a_new_block_reads_its_lines_for_the_first_time(bench, start):
+    """Every block reads the line by all of its warps, as its first access or not; in block 5 alone, thread 70 writes to it."""
     text = SHARED_PLACES + "mov.u32 %r7, %ctaid.x; setp.eq.u32 %p1, %r7, 5; setp.eq.u32 %p2, %t, 70;" + \
-        "and.pred %p1, %p1, %p2;" + at(1, "ld.shared.u32 %r5, [%d3];") + at(2, "@%p1 st.shared.u32 [tile+8], %t;")
+        "and.pred %p1, %p1, %p2;" + start + at(1, "ld.shared.u32 %r5, [%d3];") + at(2, "@%p1 st.shared.u32 [tile+8], %t;")
     assert races(bench.kernel(text, 0, TILE), grid=(8, 1, 1), block=(96, 1, 1)) == [(False, (1, 2))]
+
+
+@pytest.mark.parametrize(("readers", "expected"), [(32, []), (64, [(False, (2, 3))]), (96, [(False, (2, 3))])])
+def test_the_second_warp_that_reads_a_line_races_with_one_that_waits_for_the_first(bench, readers, expected):
+    """The threads below ``readers`` read the line; warp 0 then releases, and thread 101 acquires and writes a word of it."""
+    text = SHARED_PLACES + f"setp.ge.u32 %p1, %t, {readers}; setp.ge.u32 %p2, %t, 32; setp.ne.u32 %p3, %t, 101;" + \
+        at(2, "@!%p1 ld.shared.u32 %r5, [%d3];") + "@%p2 bra LATE; membar.gl; red.global.add.u32 [%a0], 1; LATE:" + \
+        "@!%p3 atom.global.add.u32 %r6, [%a0], 0;" + at(3, "@!%p3 st.shared.u32 [tile+20], %t;")
+    assert races(bench.kernel(text, 1, TILE), np.zeros(1, np.uint32), block=(128, 1, 1)) == expected
+
+
+def test_a_line_that_is_read_through_one_array_is_looked_at_when_it_is_read_through_another(bench):
+    """Warp 0 writes a line; then warps 0 to 3 read it, and warp 4, through an array of shape 0 that begins at the same byte."""
+    arrays = "".join(f".extern .shared .align 128 .b8 {name}[];" for name in ("tile", "other"))
+    text = SHARED_PLACES + "setp.ge.u32 %p1, %r3, 4; setp.ne.u32 %p2, %r3, 0; mov.u64 %d5, PAIR; mul.wide.u32 %d6, %r1, 4;" + \
+        "add.u64 %d5, %d5, %d6;" + at(1, "@!%p2 st.shared.u32 [%d3], %t;") + "bar.sync 0; @%p1 bra LATE;" + \
+        at(2, "ld.shared.u32 %r5, [%d3];") + "ret; LATE:" + at(3, "ld.shared.u32 %r6, [%d5];")
+    for array, expected in (("tile", []), ("other", [("alias", (1, 3))])):
+        kernel = bench.kernel(text.replace("PAIR", array), 0, arrays)
+        found = kernel(block=(160, 1, 1), shared=1024, sampling=Sampling("none", checks=("race",))).findings
+        assert [(one.kind, tuple(line for _, line in one.places)) for one in found] == expected
+
+
+@pytest.mark.parametrize("part", ["@%p1 ld.shared.u32 %r5, [%d3];", "ld.shared.u32 %r5, [%d3+64];"])
+def test_a_line_that_several_warps_have_read_in_part_is_looked_at_when_it_is_read_as_a_whole(bench, part):
+    """Warps 0 to 3 read words 16 to 31 of a line, warp 4 reads all of it, then warp 5 writes word 3."""
+    text = SHARED_PLACES + "setp.ge.u32 %p1, %r1, 16; setp.ge.u32 %p2, %r3, 4; setp.ne.u32 %p3, %r3, 4; " \
+        "setp.ne.u32 %p4, %t, 170; @%p2 bra LATE;" + at(1, part) + "LATE: @%p3 bra END;" + \
+        at(2, "ld.shared.u32 %r6, [%d3];") + "END:" + at(3, "@!%p4 st.shared.u32 [tile+12], %t;")
+    assert races(bench.kernel(text, 0, TILE), block=(192, 1, 1)) == [(False, (2, 3))]
 
 
 def test_a_line_out_of_bounds_is_a_fault_and_no_race(bench):

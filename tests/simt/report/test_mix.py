@@ -6,7 +6,8 @@ import pytest
 from numba import cuda
 
 import simt
-from kernels.ladder import Case, load_ladder
+from kernels.case import Case
+from kernels.ladder import load_ladder
 from simt.observe import names
 from simt.observe.instructions import Instructions
 from simt.ptx.statements import Instruction as PtxInstruction

@@ -1,6 +1,8 @@
 """Array arguments read back from parameter blocks, and Python names from mangled ones."""
 from __future__ import annotations
 
+import linecache
+
 import numpy as np
 import pytest
 from numba import cuda, float32
@@ -101,3 +103,13 @@ def test_argument_names_and_text_come_from_the_innermost_function_around_a_line(
     assert [argument_names(str(path), line) for line in (1, 3, 4, 6)] == [("a", "b"), ("x", "y"), ("a", "b"), ()]
     assert [source_line(str(path), line) for line in (3, 6, 7)] == ["return x[0]", "z = 3", ""]
     assert (argument_names(str(tmp_path / "none.py"), 1), source_line(str(tmp_path / "none.py"), 1)) == ((), "")
+
+
+def test_the_text_of_a_notebooks_cell_comes_from_linecache():
+    name = "/tmp/ipykernel_7/1234.py"
+    lines = ["def f(x, out):\n", "    out[0] = x[0]\n"]
+    linecache.cache[name] = (sum(map(len, lines)), None, lines, name)  # as IPython enters a cell
+    try:
+        assert (argument_names(name, 2), source_line(name, 2)) == (("x", "out"), "out[0] = x[0]")
+    finally:
+        del linecache.cache[name]

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import simt
-from kernels.ladder import load_ladder
+from kernels.ladder import load_ladder, load_step
 from simt.observe import names
 from workbook import profile
 from workbook.cli import cli
@@ -321,7 +321,8 @@ def test_tiled_is_told_to_keep_results_in_registers():
     result = ladder("matmul/tiled", "--case", "1024,1024,1024")
     _, last = result.stdout.rsplit("Do first\n", 1)
     assert "2.00 shared loads per fused multiply-add" in " ".join(result.stdout.split())
-    assert last.startswith("  s30_tiled.py:35: register tiling: a thread that keeps 8 x 8 results in registers")
+    line = load_step("matmul/tiled").source.splitlines().index("            total += tile_a[y, i] * tile_b[i, x]") + 1
+    assert last.startswith(f"  s30_tiled.py:{line}: register tiling: a thread that keeps 8 x 8 results in registers")
 
 
 # -- checkers

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from kernels.ladder import Case, Ladder
+from kernels.case import Case
+from kernels.ladder import Ladder
 
 
 def make(case, rng, kind="normal"):

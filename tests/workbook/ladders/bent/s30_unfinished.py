@@ -10,7 +10,7 @@ Source:     ours
 
 from numba import cuda
 
-from kernels.ladder import Cost, ceil_div
+from kernels.case import Cost, ceil_div
 
 CLAIMS = ()
 

@@ -8,7 +8,7 @@ Why faster: it says so
 Source:     ours
 """
 
-from kernels.ladder import Cost
+from kernels.case import Cost
 
 CLAIMS = ()
 

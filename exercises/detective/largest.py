@@ -1,0 +1,38 @@
+# Exercise detective/largest: complete this file, then run  ./ladder exercise check detective/largest
+"""The largest cell of each block: right here, stuck for ever elsewhere.
+
+Computes: out[block] = the largest of the block's cells, 128 or what is left; a (n,), out (ceil(n/128),) float32, any n >= 1
+Launch:   grid ceil(n/128), block 128
+Mend:     the one bug in this file. Let the check say what goes wrong before you read the code
+"""
+
+from __future__ import annotations
+
+from numba import cuda, float32
+
+from kernels.case import ceil_div
+
+THREADS = 128
+LOWEST = -float("inf")
+
+
+@cuda.jit
+def kernel(a, out):
+    tile = cuda.shared.array(THREADS, float32)
+    x = cuda.threadIdx.x
+    i = cuda.grid(1)
+    tile[x] = a[i] if i < a.shape[0] else float32(LOWEST)
+    cuda.syncthreads()
+    step = THREADS // 2
+    while step > 0:
+        if x < step:
+            tile[x] = max(tile[x], tile[x + step])
+            cuda.syncthreads()
+        step //= 2
+    if x == 0:
+        out[cuda.blockIdx.x] = tile[0]
+
+
+def run(buffers, stream):
+    a = buffers["a"]
+    kernel[ceil_div(a.shape[0], THREADS), THREADS, stream](a, buffers["out"])

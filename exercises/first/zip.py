@@ -1,0 +1,30 @@
+# Exercise first/zip: complete this file, then run  ./ladder exercise check first/zip
+"""Two arrays go in, their difference comes out.
+
+Computes: out[i] = a[i] - b[i]; a, b and out (n,) float32, any n >= 1
+Launch:   grid ceil(n/32), block 32
+Given:    the guard
+Write:    the thread's number in the whole grid, and the subtraction
+"""
+
+from __future__ import annotations
+
+from numba import cuda
+
+from kernels.case import ceil_div
+
+THREADS = 32
+
+
+@cuda.jit
+def kernel(a, b, out):
+    # TODO: the number of this thread in the whole grid, not in its block (1 line)
+    i = 0
+    if i < out.shape[0]:
+        # TODO: subtract cell i of b from cell i of a (1 line)
+        pass
+
+
+def run(buffers, stream):
+    out = buffers["out"]
+    kernel[ceil_div(out.shape[0], THREADS), THREADS, stream](buffers["a"], buffers["b"], out)

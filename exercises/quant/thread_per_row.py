@@ -1,0 +1,36 @@
+# Exercise quant/thread_per_row: complete this file, then run  ./ladder exercise check quant/thread_per_row
+"""One thread per row: it looks for the largest magnitude, then goes through the row again for the codes.
+
+Computes:   scale[row] = absmax of the row / 127; q[row, col] = rint(x[row, col] / scale[row]), ties to even, in
+            [-127, 127]; x float32, C-contiguous, any rows columns >= 1; zeros, infinities, NaNs as kernels.quant.formats says
+Launch:     grid ceil(rows/128), block 128, 0 B shared
+Cost:       rows (columns + 1) divisions; asks for 8 rows columns B of loads and rows (columns + 4) B of stores
+Why faster: it is not: it is what the others are compared with
+Source:     ours; symmetric absmax codes: Dettmers et al., LLM.int8(), NeurIPS 2022, section 2
+"""
+
+from __future__ import annotations
+
+from numba import cuda, int32
+
+from kernels.case import ceil_div
+from kernels.quant.codes import code_of, magnitude, scale_of
+
+THREADS = 128
+
+
+@cuda.jit
+def kernel(x, q, scale):
+    row = cuda.grid(1)
+    if row < x.shape[0]:
+        absmax = int32(0)
+        # TODO: the largest magnitude of the row (2 lines)
+        pass
+        row_scale = scale_of(absmax)
+        # TODO: store the scale, and the code of every number of the row (3 lines)
+        pass
+
+
+def run(buffers, stream):
+    x = buffers["x"]
+    kernel[ceil_div(x.shape[0], THREADS), THREADS, stream](x, buffers["q"], buffers["scale"])

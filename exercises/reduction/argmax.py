@@ -1,0 +1,76 @@
+# Exercise reduction/argmax: complete this file, then run  ./ladder exercise check reduction/argmax
+"""Pairs meet by shuffles: one for the value, one for its index.
+
+Computes:   index of the largest x, the lowest among equals, the first NaN before all; float32, 1 <= n < 2**31
+Launch:     grid ceil(n/8192), block 256, 64 B shared; then one block of 256 over the blocks' pairs
+Cost:       n - 1 comparisons; asks for 4 (n + b + min(b, 256)) B of loads, 8b + 8 B of stores; b = ceil(n/8192)
+Why faster: one barrier per block instead of 9, and two shared cells per warp instead of two per thread
+Source:     Justin Luitjens, Faster Parallel Reductions on Kepler, NVIDIA Technical Blog, Block Reduce; with pairs, ours
+"""
+
+from __future__ import annotations
+
+from numba import cuda, float32, int32
+
+from kernels.case import Arrays, Case, Layout
+from kernels.reduction.argmax import s10_shared_tree as tree
+from kernels.reduction.argmax.s10_shared_tree import (
+    NOBODY,
+    THREADS,
+    WORST,
+    beats,
+    blocks_for,
+    chunk_best,
+    pairs_best,
+)
+
+WARP = 32
+WARPS = THREADS // WARP
+ALL_LANES = 0xFFFFFFFF
+
+
+@cuda.jit(device=True)
+def warp_best(value, index):
+    """Lane 0 gets the best pair of the warp, all of which must call this."""
+    # TODO: the better pair of two lanes goes on, on five levels (5 lines)
+    pass
+    return value, index
+
+
+@cuda.jit(device=True)
+def block_best(warp_values, warp_indices, value, index):
+    """Thread 0 gets the best pair of the block; the arrays are one cell of shared memory per warp."""
+    thread = cuda.threadIdx.x
+    # TODO: the best pair of every warp, then the best of those (9 lines)
+    pass
+    return value, index
+
+
+@cuda.jit
+def kernel(x, values, indices):
+    warp_values = cuda.shared.array(WARPS, float32)
+    warp_indices = cuda.shared.array(WARPS, int32)
+    value, index = chunk_best(x)
+    value, index = block_best(warp_values, warp_indices, value, index)
+    if cuda.threadIdx.x == 0:
+        values[cuda.blockIdx.x], indices[cuda.blockIdx.x] = value, index
+
+
+@cuda.jit
+def last_kernel(values, indices, result):
+    warp_values = cuda.shared.array(WARPS, float32)
+    warp_indices = cuda.shared.array(WARPS, int32)
+    value, index = pairs_best(values, indices)
+    value, index = block_best(warp_values, warp_indices, value, index)
+    if cuda.threadIdx.x == 0:
+        result[0] = index
+
+
+def scratch(case: Case, inputs: Arrays) -> Layout:
+    return tree.scratch(case, inputs)
+
+
+def run(buffers, stream):
+    x, values, indices = buffers["x"], buffers["values"], buffers["indices"]
+    kernel[blocks_for(x), THREADS, stream](x, values, indices)
+    last_kernel[1, THREADS, stream](values, indices, buffers["index"])

@@ -1,0 +1,56 @@
+"""The largest cell, then a sum: each is right by itself.
+
+Computes: out[block] = sum over the block's cells of (the block's largest cell - a[i]), 128 cells or what is left;
+          a (n,), out (ceil(n/128),) float32, any n >= 1
+Launch:   grid ceil(n/128), block 128
+Mend:     the one bug in this file. Let the check say what goes wrong before you read the code
+
+Answer: the race that is reported is between the read of tile[0] after the first reduction and the store at the beginning of
+the second: thread 0 may put its next value there while other warps have not yet fetched the largest one. Each reduction is
+right by itself, and so is every barrier in it; what is missing is the one between them.
+"""
+
+from __future__ import annotations
+
+from numba import cuda, float32
+
+from kernels.case import ceil_div
+
+THREADS = 128
+LOWEST = -float("inf")
+
+
+@cuda.jit
+def kernel(a, out):
+    tile = cuda.shared.array(THREADS, float32)
+    x = cuda.threadIdx.x
+    i = cuda.grid(1)
+    tile[x] = a[i] if i < a.shape[0] else float32(LOWEST)
+    cuda.syncthreads()
+    step = THREADS // 2
+    while step > 0:
+        if x < step:
+            tile[x] = max(tile[x], tile[x + step])
+        cuda.syncthreads()
+        step //= 2
+    # planted
+    largest = tile[0]
+    cuda.syncthreads()  # all have fetched it
+    # instead
+    #- largest = tile[0]
+    # end planted
+    tile[x] = largest - a[i] if i < a.shape[0] else float32(0)
+    cuda.syncthreads()
+    step = THREADS // 2
+    while step > 0:
+        if x < step:
+            tile[x] += tile[x + step]
+        cuda.syncthreads()
+        step //= 2
+    if x == 0:
+        out[cuda.blockIdx.x] = tile[0]
+
+
+def run(buffers, stream):
+    a = buffers["a"]
+    kernel[ceil_div(a.shape[0], THREADS), THREADS, stream](a, buffers["out"])

@@ -1,0 +1,36 @@
+"""A kernel that works on square pictures only.
+
+Computes: out[row, col] = 1 - a[row, col], a negative; a and out (rows, columns) float32, any shape
+Launch:   block (16, 4): 16 threads along x, 4 along y; the grid covers the picture
+Mend:     the one bug in this file. Let the check say what goes wrong before you read the code
+
+Answer: a part of the picture is missing, always from some column or row on, and never in square pictures: the kernel is
+right, and too few blocks were launched along one axis. The grid is (blocks along x, blocks along y), x is the column, and
+shape names rows first.
+"""
+
+from __future__ import annotations
+
+from numba import cuda
+
+from kernels.case import ceil_div
+
+BLOCK = 16, 4
+
+
+@cuda.jit
+def kernel(a, out):
+    col, row = cuda.grid(2)
+    if row < out.shape[0] and col < out.shape[1]:
+        out[row, col] = 1 - a[row, col]
+
+
+def run(buffers, stream):
+    a, out = buffers["a"], buffers["out"]
+    # planted
+    rows, columns = out.shape
+    # instead
+    #- columns, rows = out.shape
+    # end planted
+    grid = ceil_div(columns, BLOCK[0]), ceil_div(rows, BLOCK[1])
+    kernel[grid, BLOCK, stream](a, out)

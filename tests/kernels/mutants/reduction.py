@@ -1,0 +1,183 @@
+"""Wrong sums and wrong searches for the largest."""
+
+from __future__ import annotations
+
+from kernels.case import Case
+from tests.kernels.mutants import Mutant
+
+SMALL, LARGE = Case(n=1009), Case(n=8193)
+FLOATS = "integers"  # whole float32: one dtype, so that each mutant is compiled once
+TILE_BARRIER = "    cuda.syncthreads()  # the tile is complete\n"
+LEVEL_BARRIER = "        cuda.syncthreads()  # the sums of this level are complete\n"
+
+MUTANTS = (
+    Mutant("reduction/interleaved", "nobody waits for the tile", TILE_BARRIER, "", "race", SMALL),
+    Mutant("reduction/interleaved", "nobody waits between levels", LEVEL_BARRIER, "", "race", SMALL),
+    Mutant("reduction/interleaved", "only those that add wait", LEVEL_BARRIER, "    " + LEVEL_BARRIER, "sync", SMALL),
+    Mutant("reduction/interleaved", "no guard", "x[i] if i < x.size else number(0)", "x[i]", "bounds", SMALL, FLOATS),
+    Mutant(
+        "reduction/strided_index",
+        "the index is not doubled",
+        "left = 2 * stride",
+        "left = stride",
+        "bounds",
+        SMALL,
+        FLOATS,
+    ),
+    Mutant(
+        "reduction/sequential",
+        "the last level is left out",
+        "while stride > 0",
+        "while stride > 1",
+        "values",
+        SMALL,
+        FLOATS,
+    ),
+    Mutant(
+        "reduction/sequential",
+        "cells past the end are not padded",
+        "    tile[thread] = x[i] if i < x.size else number(0)\n",
+        "    if i < x.size:\n        tile[thread] = x[i]\n",
+        "init",
+        SMALL,
+    ),
+    Mutant(
+        "reduction/first_add",
+        "chunks overlap",
+        "cuda.blockIdx.x * PER_BLOCK",
+        "cuda.blockIdx.x * THREADS",
+        "values",
+        SMALL,
+        FLOATS,
+    ),
+    Mutant(
+        "reduction/first_add",
+        "the second value has the first one's guard",
+        "if i + THREADS < x",
+        "if i < x",
+        "bounds",
+        SMALL,
+        FLOATS,
+    ),
+    Mutant(
+        "reduction/first_add",
+        "a plain 0 makes it float64",
+        "if i + THREADS < x.size else number(0)",
+        "if i + THREADS < x.size else 0",
+        "budget:ptx__inst_executed_fp64",
+        SMALL,
+    ),
+    Mutant(
+        "reduction/shuffle_tail",
+        "the last shuffle is left out",
+        "(16, 8, 4, 2, 1)",
+        "(16, 8, 4, 2)",
+        "values",
+        SMALL,
+        FLOATS,
+    ),
+    Mutant(
+        "reduction/shuffle_tail",
+        "a level between tree and tail",
+        "stride >= WARP",
+        "stride > WARP",
+        "values",
+        SMALL,
+        FLOATS,
+    ),
+    Mutant(
+        "reduction/shuffle",
+        "nobody waits for the warps' sums",
+        "    cuda.syncthreads()  # the sums of all warps are there\n",
+        "",
+        "race",
+        SMALL,
+    ),
+    Mutant(
+        "reduction/shuffle", "the total is not zeroed", "    zero[1, 1, stream](total)\n", "", "values", SMALL, FLOATS
+    ),
+    Mutant(
+        "reduction/shuffle",
+        "the block adds without an atomic",
+        "cuda.atomic.add(total, 0, value)",
+        "total[0] += value",
+        "race",
+        SMALL,
+    ),
+    Mutant(
+        "reduction/shuffle",
+        "more cells than warps",
+        "sums[thread] if thread < WARPS else number(0)",
+        "sums[thread]",
+        "bounds",
+        SMALL,
+        FLOATS,
+    ),
+    Mutant(
+        "reduction/many_per_thread",
+        "a chunk does not end",
+        "min(first + PER_BLOCK, x.size)",
+        "x.size",
+        "values",
+        LARGE,
+        FLOATS,
+    ),
+    Mutant(
+        "reduction/many_per_thread",
+        "a thread's values are neighbours",
+        "range(first + cuda.threadIdx.x, min(first + PER_BLOCK, x.size), THREADS)",
+        "range(first + cuda.threadIdx.x * 32, min(first + cuda.threadIdx.x * 32 + 32, x.size))",
+        "budget:l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+    ),
+    Mutant(
+        "reduction/vectorised",
+        "the end after the fours is left out",
+        "tail + thread < x.size",
+        "tail > x.size",
+        "values",
+        SMALL,
+        FLOATS,
+    ),
+    Mutant(
+        "reduction/vectorised",
+        "four loads instead of one",
+        "a, b, c, d = load4(x, head + four * WIDTH)",
+        "k = head + four * WIDTH\n        a, b, c, d = x[k], x[k + 1], x[k + 2], x[k + 3]",
+        "budget:l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    ),
+    Mutant(
+        "reduction/two_pass",
+        "the last partial sum is left out",
+        "cuda.threadIdx.x, partials.size, THREADS",
+        "cuda.threadIdx.x, partials.size - 1, THREADS",
+        "values",
+        Case(n=40009),
+        FLOATS,
+    ),
+    Mutant(
+        "argmax/shared_tree",
+        "a number goes before NaN",
+        "value > best or math.isnan(value)",
+        "value > best",
+        "values",
+        SMALL,
+        "nan",
+    ),
+    Mutant(
+        "argmax/shuffle",
+        "nobody waits for the warps' pairs",
+        "    cuda.syncthreads()  # the pairs of all warps are there\n",
+        "",
+        "race",
+        SMALL,
+    ),
+    Mutant(
+        "argmax/packed_atomic",
+        "zeros of two signs are told apart",
+        "if value == 0:",
+        "if index < 0:",
+        "values",
+        Case(n=40009),
+        "zeros",
+    ),
+)

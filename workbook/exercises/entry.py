@@ -1,0 +1,128 @@
+"""What an exercise is, which there are, and which one a typed name means.
+
+A track is a module of this package, named after it, that holds
+    TITLE      one line: what the track is about
+    EXERCISES  a tuple of Exercise, in the order in which to solve them
+and stands in TRACKS. Loading one imports NumPy and the ladders, never Numba.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kernels.case import Case
+from kernels.ladder import Ladder, UnknownName
+
+PROJECT = Path(__file__).resolve().parents[2]
+TRACKS: tuple[str, ...] = ("first", "matmul", "reduction", "quant", "detective")
+"""In the order in which to take them."""
+
+FEWEST_HINTS = 2
+FEW_TILES = 32**3  # a case of more cells than this has several tiles along some axis
+
+
+@dataclass(frozen=True)
+class Budget:
+    """On `case`, the total of `counter` over one run, divided by that of `per` if there is one, is at most `at_most`.
+
+    counter, per: names of simt.observe.names;   label: what the number is, as in "sectors per load request"
+    """
+
+    counter: str
+    at_most: float
+    case: Case
+    label: str
+    per: str | None = None
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One file to complete: exercises/<name>.py, cut from `answer` by its markers (workbook/exercises/stubs.py).
+
+    name:    "<track>/<word>"
+    answer:  the file with the markers, below the project: "solutions/first/map.py" or "kernels/matmul/s30_tiled.py"
+    problem: a Ladder, with or without steps: inputs, reference, tolerance, outputs, kinds, and the cases to check
+    hints:   at least two, each giving away more than the one before
+    budgets: what a right answer may cost, by exact counters
+    checked: the case that the race, init and sync checkers look at; without one, a ragged case of several blocks
+    float64: whether double precision is part of the problem; anywhere else it is a mistake
+    """
+
+    name: str
+    answer: str
+    problem: Ladder
+    hints: tuple[str, ...]
+    budgets: tuple[Budget, ...] = ()
+    checked: Case | None = None
+    float64: bool = field(default=False)
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z]\w*/[a-z]\w*", self.name):
+            raise ValueError(f"{self.name!r} must be <track>/<word>, as in 'first/map'")
+
+    @property
+    def track(self) -> str:
+        return self.name.partition("/")[0]
+
+    @property
+    def word(self) -> str:
+        return self.name.partition("/")[2]
+
+    @property
+    def stub_path(self) -> Path:
+        """The reader's file."""
+        return PROJECT / "exercises" / f"{self.name}.py"
+
+    @property
+    def solution_path(self) -> Path:
+        """The answer with its explanation, or a file that explains it and takes it from a ladder."""
+        return PROJECT / "solutions" / f"{self.name}.py"
+
+    @property
+    def answer_path(self) -> Path:
+        return PROJECT / self.answer
+
+    @property
+    def title(self) -> str:
+        """The first line of the answer's docstring, which is that of the stub too."""
+        docstring = ast.get_docstring(ast.parse(self.answer_path.read_text(encoding="utf-8"))) or ""
+        return docstring.partition("\n")[0]
+
+    @property
+    def checked_case(self) -> Case:
+        """The smallest case with an odd size that has several blocks; if none is large enough, the largest odd one."""
+        if self.checked is not None:
+            return self.checked
+        volume = {case: math.prod(case.values()) for case in self.problem.cases}
+        odd = [case for case in volume if any(size % 2 for size in case.values())] or list(volume)
+        large = [case for case in odd if volume[case] > FEW_TILES]
+        return min(large, key=volume.__getitem__) if large else max(odd, key=volume.__getitem__)
+
+
+def track_title(track: str) -> str:
+    return importlib.import_module(f"{__package__}.{track}").TITLE
+
+
+def exercises(tracks: Sequence[str] = TRACKS) -> tuple[Exercise, ...]:
+    """All exercises of these tracks, in order."""
+    return tuple(exercise for track in tracks for exercise in importlib.import_module(f"{__package__}.{track}").EXERCISES)
+
+
+def find(typed: str) -> Exercise:
+    """The exercise of a name such as first/map, of a bare word that one track has, or of its file. Raises UnknownName."""
+    there = exercises()
+    if typed.endswith(".py"):
+        path = Path(typed).resolve()
+        typed = "/".join([path.parent.name, path.stem])
+    found = [exercise for exercise in there if typed in (exercise.name, exercise.word)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UnknownName("single exercise", typed, [exercise.name for exercise in found])
+    raise UnknownName("exercise", typed, [exercise.name for exercise in there])

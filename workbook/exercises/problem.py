@@ -1,0 +1,70 @@
+"""Makes the problem of an exercise: one formula, inputs in which each cell has a value of its own, bounds for rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from kernels.case import Arrays, Case, Layout
+from kernels.ladder import Ladder
+
+UNIT_ROUNDOFF = 2.0**-24  # of float32
+BOUND_FACTOR = 4  # as for matmul
+
+Shape = tuple[int, ...]
+Formula = Callable[..., np.ndarray]
+
+
+def problem(
+    package: str,
+    shapes: Callable[[Case], Mapping[str, Shape]],
+    formula: Formula,
+    cases: Sequence[Case],
+    out: Callable[[Case], Shape],
+    terms: Callable[[Case], int] = lambda case: 1,
+    absolute: Formula | None = None,
+) -> Ladder:
+    """A ladder without steps: out = formula(**inputs), in float64. All arrays are float32.
+
+    package:  "<track>.<word>";   shapes: those of the inputs, by name;   out: that of the output
+    terms:    how many numbers a cell adds up;   absolute: what the rounding errors are relative to; if it is not given, the
+              formula of the absolute inputs, which fits products and sums of products
+    """
+
+    def make(case: Case, rng: np.random.Generator, kind: str = "normal") -> Arrays:
+        return {name: distinct(shape, rng, kind) for name, shape in shapes(case).items()}
+
+    def reference(inputs: Arrays) -> Arrays:
+        return {"out": formula(**_doubles(inputs))}
+
+    def tolerance(case: Case, inputs: Arrays) -> dict[str, np.ndarray | float]:
+        if all(np.array_equal(array, np.rint(array)) for array in inputs.values()):
+            return {"out": 0.0}  # float32 is exact on whole numbers below 2**24
+        inputs = _doubles(inputs)
+        magnitude = absolute(**inputs) if absolute else formula(**{name: np.abs(array) for name, array in inputs.items()})
+        return {"out": BOUND_FACTOR * np.sqrt(terms(case)) * UNIT_ROUNDOFF * magnitude}
+
+    def outputs(case: Case, inputs: Arrays) -> Layout:
+        return {"out": (out(case), "float32")}
+
+    return Ladder(package, make, reference, tolerance, outputs, cases, timed_case=cases[-1], steps=())
+
+
+def distinct(shape: Shape, rng: np.random.Generator, kind: str) -> np.ndarray:
+    """float32, no two cells alike: standard normal, or the whole numbers from 1 on in random order for kind="integers"."""
+    if kind == "integers":
+        return (rng.permutation(int(np.prod(shape))).reshape(shape) + 1).astype(np.float32)
+    return rng.standard_normal(shape, dtype=np.float32)
+
+
+def line(case: Case) -> Shape:
+    return (case["n"],)
+
+
+def sheet(case: Case) -> Shape:
+    return case["rows"], case["columns"]
+
+
+def _doubles(inputs: Arrays) -> Arrays:
+    return {name: array.astype(np.float64) for name, array in inputs.items()}

@@ -1,0 +1,83 @@
+"""Pictures of what ran: returned as matplotlib figures, which a notebook shows."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from simt.observe.profile import AccessSample
+from workbook.notebook.running import Ran
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from workbook.results import Row
+
+
+def access_map(ran: Ran, line: int | None = None, action: str = "load", space: str = "global") -> Figure:
+    """Which sector (global memory) or bank (shared) each lane of one warp touches.
+
+    line: of the kernel's file, as the profile names it; else the first access of that kind. Raises ValueError without one.
+    """
+    from simt.report.pictures.access_map import access_map as drawn
+
+    sample = _sample(ran, line, action, space)
+    return drawn(sample.addresses, sample.mask, sample.bytes, space, what=_what(ran, sample))
+
+
+def line_of(ran: Ran, words: str) -> int:
+    """The line that holds these words, among those of the run that access memory. Raises ValueError for none, or several."""
+    places = {(sample.file, sample.line) for launch in ran.launches for sample in launch.samples}
+    found = sorted(line for file, line in places if words in linecache.getline(file, line))
+    if len(found) != 1:
+        raise ValueError(f"{ran.name}: {len(found)} lines that access memory hold {words!r}: {found}")
+    return found[0]
+
+
+def bank_grid(ran: Ran, line: int | None = None, action: str = "load") -> Figure:
+    """Which words of which banks one warp wants, and how many wavefronts that takes."""
+    from simt.report.pictures.bank_grid import bank_grid as drawn
+
+    sample = _sample(ran, line, action, "shared")
+    return drawn(sample.addresses, sample.mask, sample.bytes, what=_what(ran, sample))
+
+
+def instruction_mix(ran: Ran) -> Figure:
+    """By class of instruction, of the longest launch."""
+    from workbook.profile_pictures import mix_of
+
+    return mix_of(ran.subject())
+
+
+def roofline(runs: Sequence[Ran]) -> Figure:
+    """Where runs stand below the roof: executed FLOP over the bytes that DRAM cannot avoid."""
+    from simt.report.pictures.roofline import draw, place
+
+    points = [(ran.name, place(ran.subject())) for ran in runs]
+    device = runs[0].subject().device
+    return draw(device, "fp32", [(name, point) for name, point in points if point is not None])
+
+
+def speedup_bars(rows: Sequence[Row]) -> Figure:
+    """One bar per step, over the first one."""
+    from matplotlib.figure import Figure
+
+    from workbook.picture import bars
+
+    figure = Figure(figsize=(8, 1.2 + 0.42 * len(rows)), layout="constrained")
+    bars(figure.subplots(), rows)
+    return figure
+
+
+def _sample(ran: Ran, line: int | None, action: str, space: str) -> AccessSample:
+    of_kind = [s for launch in ran.launches for s in launch.samples if (s.action, s.space) == (action, space)]
+    found = [sample for sample in of_kind if line in (None, sample.line)]
+    if not found:
+        lines = sorted({sample.line for sample in of_kind})
+        raise ValueError(f"{ran.name} has no {action} of {space} memory at line {line}; it has such at lines {lines}")
+    return found[0]
+
+
+def _what(ran: Ran, sample: AccessSample) -> str:
+    return f"{ran.name}, line {sample.line}, {sample.action}"
