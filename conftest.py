@@ -1,10 +1,12 @@
 """Every test runs on the emulated device unless SIMT says otherwise, and takes its random inputs from one seed.
 
-The seed is random for each run unless SEED is set; the header and the failures of tests that used it print it.
+The seed is random for each run unless SEED is set; the header and the failures of tests that used it print it. It also chooses
+which of the tests marked `many` run.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import signal
@@ -14,6 +16,8 @@ import pytest
 
 import simt
 
+EVERYTHING = bool(os.environ.get("EVERYTHING"))
+ONE_IN = 4
 SEED = int(os.environ["SEED"]) if os.environ.get("SEED") else secrets.randbits(32)
 
 
@@ -25,7 +29,22 @@ def pytest_configure() -> None:
 
 
 def pytest_report_header() -> list[str]:
-    return [f"device: {simt.backend()}", f"seed: {SEED} (repeat with SEED={SEED})"]
+    many = "all" if EVERYTHING else f"one in {ONE_IN}, another part with each seed; EVERYTHING=1 runs all"
+    return [f"device: {simt.backend()}", f"seed: {SEED} (repeat with SEED={SEED})", f"tests of wrong and other kernels: {many}"]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of the tests marked `many`, which compile a kernel each, a part that the seed chooses."""
+    if EVERYTHING:
+        return
+    left_out = [item for item in items if item.get_closest_marker("many") and _number(item.nodeid) % ONE_IN]
+    without = set(left_out)
+    items[:] = [item for item in items if item not in without]
+    config.hook.pytest_deselected(items=left_out)
+
+
+def _number(nodeid: str) -> int:
+    return int.from_bytes(hashlib.sha256(f"{SEED} {nodeid}".encode()).digest()[:8], "big")
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ notebook.access_map(naive, line=notebook.line_of(naive, "a[row"))
 
 # %% [markdown]
 # 32 sectors, 1,024 bytes moved, for 128 bytes that anybody wanted. That is the whole story of the first rung, and the next one
-# changes a single line. Look at what it changes, predict again, and run:
+# changes which coordinate is the row. Look at the two lines, predict again, and run:
 
 # %%
 notebook.changes("matmul/coalesced")
@@ -59,7 +59,7 @@ predicted = None  # sectors per load request, after the change
 notebook.compare("sectors per load request", predicted, coalesced.sectors_per_request)
 
 # %%
-rows = notebook.time("matmul", ["naive", "coalesced", "tiled"])
+rows = notebook.time("matmul", ["naive", "coalesced", "tiled"], m=4096, n=4096, k=4096)
 notebook.speedup_bars(rows)
 
 # %%
@@ -95,7 +95,7 @@ with notebook.failing():
 # thread, the index and the size; the next launch works. Put `if i < x.size:` before the store and run the cell again.
 #
 # ## On your own
-# - Which two sizes of `m` make `matmul/naive` touch *fewer* sectors for `a`? Try `m=8`, and say why.
+# - Run `matmul/naive` with `m=8`. Why does a request for `a` touch fewer sectors then?
 # - `notebook.run("matmul/naive", m=64, n=64, k=64).report`, alone in a cell, is the profiler's page. Find line and advice.
 # - In a terminal: `./ladder exercise` shows the first exercise and checks it whenever you save the file.
 #

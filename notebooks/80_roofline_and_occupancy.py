@@ -68,6 +68,7 @@ notebook.roofline(runs)
 
 # %% [markdown]
 # All three matmuls stand on one vertical line: the problem's bytes and FLOP do not change with the kernel. Their height does.
+# `warp_tile` stands low here: with 4 blocks for 132 SMs, most of the device has nothing to do. At real sizes it leads.
 # The distance to the roof is what the kernel loses; *why* it loses it, the roofline does not say. That is what the terms of the
 # time say: how long each unit would need alone.
 
@@ -104,11 +105,11 @@ notebook.compare("warps per SM", predicted, found.warps_per_sm)
 print(f"{found.percent:.0f} % of 64, limited by {found.limiter}")
 
 # %%
-registers = np.arange(16, 256, 8)
+registers = np.arange(16, 256)
 figure, axes = plt.subplots(figsize=(8, 3.4), layout="constrained")
 for threads in (64, 256, 1024):
     percent = [occupancy(device, threads, int(r), 0).percent for r in registers]
-    axes.step(registers, percent, where="post", label=f"{threads} threads")
+    axes.step(registers, percent, where="mid", label=f"{threads} threads")
 axes.set_xlabel("registers per thread")
 axes.set_ylabel("theoretical occupancy, %")
 axes.set_title("Registers cost warps, in steps; large blocks fall first")
@@ -121,12 +122,13 @@ figure
 # registers, and hide latency with independent work of one thread instead.
 
 # %%
-rows = notebook.time("matmul", ["tiled", "register_2d", "warp_tile", "double_buffer"])
+rows = notebook.time("matmul", ["naive", "tiled", "warp_tile"])
 notebook.table(rows)
 
 # %% [markdown]
 # ## On your own
-# - `double_buffer` overlaps loads with arithmetic, and the model gives it 2 %. Which term of its time says why?
+# - `double_buffer` overlaps loads with arithmetic, and the model gives it 2 %. `notebook.run("matmul/double_buffer")` and its
+#   `launches[0].terms`: which term says why?
 # - What block size gives a kernel with 40 registers and 20 KiB of shared memory per block the most warps? Guess, then loop over
 #   `occupancy(device, threads, 40, 20 * 1024)`.
 # - `./ladder profile matmul/tiled` has a what-if table under *occupancy*. Which of its rows would you try first?

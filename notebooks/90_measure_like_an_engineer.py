@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Measure like an engineer
 #
-# **You will do:** time a kernel in four wrong ways and one right one; catch a fast wrong kernel; read a record.
+# **You will do:** time a kernel with the device's own clock, hold it against a bound, catch a wrong kernel that looks right.
 # **You will learn:** what a number must carry before anyone should believe it.
 # **You need:** [roofline and occupancy](80_roofline_and_occupancy.ipynb).
 

@@ -21,7 +21,7 @@ TRIM_SHARE = 2              # sixteenths of the entries that lead to a look at t
 DIGEST_BYTES = 32
 SIMT = Path(__file__).parents[1]
 COMPILER = ("ptx", "ir", "isa", "jit", "observe")       # the parts of simt that code comes from
-LIMIT_BYTES = 256 << 20         # the folder is trimmed to half of this once it grows beyond
+LIMIT_BYTES = 512 << 20         # the folder is trimmed to half of this once it grows beyond
 
 
 def folder() -> Path | None:

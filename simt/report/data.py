@@ -7,6 +7,7 @@
                                                     "estimated", "simulated" or "modelled", and then ", sampled"
     "errors": {NAME: number},                       of what is sampled: how far two halves of the sample lie from their mean
     "lines": [{"file", "line", "metrics": {NAME: number}}],
+    "blocks_watched": of the grid, by the race checker in shared memory; 0 where it was not asked
     "findings": [{"kind", "lines": [{"file", "line"}], "text"}],        kind: "race", "init", "sync"; "race note" where harmless
     "advice": [{"rule", "text", "remedy", "gain_percent", "file", "line"}]}]}
 """
@@ -41,6 +42,7 @@ def launch(subject: Subject) -> dict[str, Any]:
         "errors": dict(profile.errors),
         "lines": [{"file": file, "line": line, "metrics": dict(counters)}
                   for (file, line), counters in sorted(profile.lines.items())],
+        "blocks_watched": profile.blocks_watched,
         "findings": [finding(found) for found in profile.findings],
         "advice": [dataclasses.asdict(piece) for piece in advice(subject)],
     }

@@ -12,7 +12,7 @@ from simt.report.lines import COLUMNS, listing
 from simt.report.rules import advice
 from simt.report.sections import Section, Table, sections, tagged
 from simt.report.subject import Subject, by_launch_shape, path, quoted
-from simt.report.text import GROUPS, HOT, cell, sampled, shape, shown, subject_findings, together
+from simt.report.text import GROUPS, HOT, cell, sampled, shape, shown, subject_findings, together, watched
 from simt.report.units import digits, duration
 
 STYLE = """
@@ -60,6 +60,7 @@ def launch(group: list[Subject], with_source: bool) -> Iterator[str]:
         yield f"<br>{escape(profile.sampling_told)}"
     yield "</p>"
     yield from findings(subject_findings(group))
+    yield from (f"<p>{escape(said)}</p>" for said in watched(group[0]))
     if subject.hot_lines:
         yield f"<p>Worst lines, by {escape(subject.weighed_by + sampled(subject))}</p>"
         yield table(("part", ""), [(f"{100 * part:.1f} %", quoted(place)) for place, part in subject.hot_lines[:HOT]], code=1)

@@ -66,6 +66,7 @@ def launch(group: list[Subject], *, source: bool = False) -> Iterator[str]:
     subject = group[0]
     yield from heading(group)
     yield from found(subject_findings(group))
+    yield from (line for said in watched(subject) for line in ("", *wrapped(said, "")))
     yield from worst(subject)
     yield from advised(advice(subject), subject.profile.sampled)
     for section in sections(subject):
@@ -76,6 +77,15 @@ def launch(group: list[Subject], *, source: bool = False) -> Iterator[str]:
         yield from listed(subject)
         yield ""
         yield from code.text(code.source_view(subject.profile)).splitlines()
+
+
+def watched(subject: Subject) -> list[str]:
+    """How much of the grid a search for races looked at, where that is not all of it."""
+    blocks, whole = subject.profile.blocks_watched, subject.profile.blocks_total
+    if not 0 < blocks < whole:
+        return []
+    return [f"races: the shared memory of {count(blocks)} of {count(whole)} blocks was watched, and global memory in all; "
+            '--sample all, or sample="all", watches every block']
 
 
 def subject_findings(group: list[Subject]) -> list[Finding]:

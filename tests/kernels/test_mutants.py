@@ -84,6 +84,7 @@ def count_of(ladder: Ladder, step: Step, case: Case, kind: str, counter: str) ->
     return sum((Counter(launch.counters) for launch in profile.launches), Counter())[counter]
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("mutant", ALL, ids=lambda mutant: mutant.id)
 def test_a_wrong_kernel_is_rejected_by_the_check_meant_for_it(mutant, wrong_step, emulated):
     right, step = load_step(mutant.step), wrong_step(mutant)

@@ -127,6 +127,7 @@ def reset(name: str, yes: bool) -> None:
 @click.option("--force", is_flag=True, help="Show it before you have passed.")
 def solution(name: str, force: bool) -> None:
     """Show the solution of NAME with its explanation, once you have passed."""
+    from kernels.ladder import MARKER
     from workbook.exercises import entry, stubs
 
     found = entry.find(name)
@@ -135,7 +136,8 @@ def solution(name: str, force: bool) -> None:
     paths = [found.solution_path] + ([found.answer_path] if found.answer_path != found.solution_path else [])
     for path in paths:
         click.secho(stubs.relative(path), bold=True)
-        click.echo(path.read_text(encoding="utf-8"))
+        lines = path.read_text(encoding="utf-8").splitlines()
+        click.echo("\n".join(line for line in lines if not MARKER.match(line)))
 
 
 @exercise.command()

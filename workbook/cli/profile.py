@@ -36,7 +36,7 @@ class _Sample(click.ParamType):
 @click.argument("target", metavar="STEP|FILE.py[:KERNEL]")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENTS]")
 @click.option("--check", default="", metavar="race,init,sync,bounds",
-              help="Look for these errors, in all blocks, which can be several times slower; bounds are always checked.")
+              help="Look for these errors, which can be several times slower; bounds are always checked.")
 @click.option("--device", metavar="NAME", help="Model this device: h100, h200, a100, a6000, t4 or rtx4090.")
 @click.option("--sample", type=_Sample(), default="auto", metavar="auto|all|N",
               help="Count all blocks, one in N, or as many as it takes (auto).")
@@ -108,7 +108,9 @@ def _warn_of_slow(check: str, caches: bool) -> None:
     """A line before a run that will be long."""
     for option, asked in (("--check", check), ("--caches", caches)):
         if asked:
-            click.echo(f"{option} follows all blocks of every launch, which can take several times as long", err=True)
+            click.echo(f"{option} runs and follows every block of every launch, which can take several times as long", err=True)
+    if "race" in check:
+        click.echo("of large grids, shared memory is watched for races in a few blocks; --sample all watches all", err=True)
 
 
 def _program(file: str, arguments: tuple[str, ...], case: str | None) -> Run:

@@ -47,5 +47,5 @@ def update(root: Path, folder: Path, check: bool) -> list[Path]:
         if anew != text:
             changed.append(path.relative_to(root))
             if not check:
-                path.write_text(anew, encoding="utf-8")
+                files.write(path, anew)
     return changed

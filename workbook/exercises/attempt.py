@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.machinery
 import importlib.util
 import inspect
 import sys
@@ -83,12 +84,14 @@ class Attempt:
 def _imported(path: Path) -> ModuleType:
     """The module of the file. Raises Stop."""
     try:
-        source = path.read_text(encoding="utf-8")
+        source = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark of its encoding
         compile(source, str(path), "exec")
     except (SyntaxError, ValueError, OSError) as error:
         raise Stop(_unreadable(error, path)) from None
-    spec = importlib.util.spec_from_file_location(MODULE, path)
-    assert spec is not None and spec.loader is not None
+    loader = importlib.machinery.SourceFileLoader(MODULE, str(path))  # of any suffix, a backup's too
+    spec = importlib.util.spec_from_file_location(MODULE, path, loader=loader)
+    if spec is None or spec.loader is None:
+        raise Stop(Trouble("error", "the file cannot be imported", (str(path),)))
     module = importlib.util.module_from_spec(spec)
     sys.modules[MODULE] = module
     sys.dont_write_bytecode = True

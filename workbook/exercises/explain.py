@@ -18,14 +18,14 @@ _NOISE = re.compile(
     r"|raised from |NumbaRuntimeError: "
 )
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+(?=>)")
-_INSTALLED = re.compile(r" \(\S*site-packages\S*\)")
+_INSTALLED = re.compile(r" \([^()]*site-packages[^()]*\)")
 _QUOTED = re.compile(r'\s*File "(?P<path>[^"]+)", line (?P<line>\d+):?$')
 _UNKNOWN = re.compile(r"NameError: (?:global )?name '(?P<name>\w+)' is not defined")
 
 # The first that fits the whole text: the kind of trouble, and a title. {what} is what was being done.
 _TITLES: tuple[tuple[str, Kind, str], ...] = (
     (r"HostRead", "host", "the result is computed on the host{doing}"),
-    (r"(?P<what>(?:read|write|store|load|access|atomic)[\w ]* out of bounds)", "bounds", "{what}{doing}"),
+    (r"(?P<what>\b(?:read|write|store|load|access|atomic)[\w ]* out of bounds)(?:\n|$)", "bounds", "{what}{doing}"),
     (r"CUDA_ERROR_(?:ILLEGAL|MISALIGNED)_ADDRESS|misaligned", "bounds", "an illegal access to memory{doing}"),
     (r"LAUNCH_TIMEOUT", "hang", "a kernel does not end{doing}"),
     (r"TypingError|LoweringError|UnsupportedError|Failed in cuda mode", "error", "the kernel does not compile"),

@@ -68,7 +68,7 @@ class Progress:
                 return {"passed": state["passed"], "hints": state["hints"]}
         except FileNotFoundError:
             return {"passed": {}, "hints": {}}
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             pass
         self._put_aside()
         return {"passed": {}, "hints": {}}
@@ -82,16 +82,38 @@ class Progress:
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[dict[str, dict]]:
-        """The state to change; it is written as a whole, and another process waits for its turn."""
-        with open(self.place.with_name(f"{self.place.name}.lock"), "a", encoding="utf-8") as lock:
+        """The state to change; it is written as a whole, and another process waits for its turn.
+
+        Where nothing can be written, the reader is told so, and the change is lost.
+        """
+        try:
+            lock = open(self.place.with_name(f"{self.place.name}.lock"), "a", encoding="utf-8")
+        except OSError as error:
+            self._lost(error)
+            yield self._read()
+            return
+        with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             state = self._read()
             yield state
-            text = json.dumps({"schema": SCHEMA, **state}, indent=1, sort_keys=True) + "\n"
-            with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=self.place.parent,
-                                             prefix=f"{self.place.name}.", delete=False) as file:  # fmt: skip
-                file.write(text)
+            try:
+                self._write(state)
+            except OSError as error:
+                self._lost(error)
+
+    def _write(self, state: dict[str, dict]) -> None:
+        text = json.dumps({"schema": SCHEMA, **state}, indent=1, sort_keys=True) + "\n"
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=self.place.parent,
+                                         prefix=f"{self.place.name}.", delete=False) as file:  # fmt: skip
+            file.write(text)
+        try:
             os.replace(file.name, self.place)
+        except OSError:
+            os.unlink(file.name)
+            raise
+
+    def _lost(self, error: OSError) -> None:
+        self.tell(f"{self.place.name} cannot be written ({error.strerror}): what you solved is not remembered")
 
 
 def _is_sound(state: object) -> bool:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def access_map(ran: Ran, line: int | None = None, action: str = "load", space: str = "global") -> Figure:
     """Which sector (global memory) or bank (shared) each lane of one warp touches.
 
-    line: of the kernel's file, as the profile names it; else the first access of that kind. Raises ValueError without one.
+    line: of the kernel's file, as the profile names it, of several accesses there the one that touches most sectors; without a
+    line, the first access of that kind. Raises ValueError where there is none.
     """
     from simt.report.pictures.access_map import access_map as drawn
 
@@ -76,7 +77,13 @@ def _sample(ran: Ran, line: int | None, action: str, space: str) -> AccessSample
     if not found:
         lines = sorted({sample.line for sample in of_kind})
         raise ValueError(f"{ran.name} has no {action} of {space} memory at line {line}; it has such at lines {lines}")
-    return found[0]
+    return max(found, key=lambda sample: _sectors(sample) if line is not None else 0)
+
+
+def _sectors(sample: AccessSample) -> int:
+    """Distinct sectors of 32 bytes, or words of shared memory in them, that the warp touches."""
+    lanes = [address for lane, address in enumerate(sample.addresses) if sample.mask >> lane & 1]
+    return len({address // 32 for address in lanes})
 
 
 def _what(ran: Ran, sample: AccessSample) -> str:

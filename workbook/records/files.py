@@ -65,7 +65,7 @@ def update(path: Path, change: Callable[[Document | None], Document], replace: b
     with _locked(path.parent):
         document = change(None if replace else read(path))
         schema.validate(document, path.parent.name, path.stem)
-        _write(path, as_text(document))
+        write(path, as_text(document))
 
 
 def as_text(document: Document) -> str:
@@ -92,7 +92,8 @@ def _dump(value: Any, depth: int) -> str:
     return "[" + pad + f",{pad}".join(_dump(item, depth + 1) for item in value) + end + "]"
 
 
-def _write(path: Path, text: str) -> None:
+def write(path: Path, text: str) -> None:
+    """Whole or not at all: whatever goes wrong, the old file stays."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with draft.open("w", encoding="utf-8") as file:

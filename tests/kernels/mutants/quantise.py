@@ -19,10 +19,10 @@ CODE = "code_of(x[row, col], row_scale)"
 FOUR = "code_of(four[i], scale)"
 FIRST_FOUR = "for i in range(WIDTH):\n                absmax"
 LOAD_GUARD = "if word < words.shape[1]:\n            kept"
-FIRST_PASS = "absmax = int32(0)\n        for col in range(x.shape[1]"
+FIRST_PASS = "for col in range(x.shape[1]):\n            absmax"
 
 MUTANTS = (
-    Mutant(THREAD, "the last column is not looked at", FIRST_PASS, FIRST_PASS + " - 1", "values", TALL, "normal"),
+    Mutant(THREAD, "the last column is not looked at", FIRST_PASS, FIRST_PASS.replace("]", "] - 1"), "values", TALL, "normal"),
     Mutant(THREAD, "codes are cut off", CODE, "int32(x[row, col] / row_scale)", "values", SHORT, "integers"),
     Mutant(THREAD, "one code too high", CODE, "code_of(x[row, col] + row_scale, row_scale)", "values", SHORT, "normal"),
     Mutant(THREAD, "codes are negated", CODE, "code_of(-x[row, col], row_scale)", "values", SHORT, "normal"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -177,7 +178,7 @@ def test_html_has_the_source_view_where_it_is_asked_for(program, here):
 
 def test_files_are_saved_before_the_report_is_printed(program, here):
     """So that they are there where the report goes into `head`."""
-    command = f"{sys.executable} -m workbook profile {program(PROGRAM)} --html out.html -- 32 | head -1"
+    command = f"{shlex.quote(sys.executable)} -m workbook profile {program(PROGRAM)} --html out.html -- 32 | head -1"
     done = subprocess.run(command, shell=True, cwd=here, capture_output=True, text=True, timeout=120,
                           env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert done.stdout.startswith("result") and (here / "out.html").exists()
@@ -338,7 +339,8 @@ def test_what_takes_long_is_announced_on_stderr(program, options, warned):
 
 def test_help_says_what_is_slow():
     said = " ".join(ladder("--help").output.split())
-    assert "in all blocks, which can be several times slower" in said and "DRAM bytes. Can be several times slower" in said
+    assert "Look for these errors, which can be several times slower" in said
+    assert "DRAM bytes. Can be several times slower" in said
 
 
 def test_a_race_is_told_with_both_lines_and_exits_1(program):
@@ -391,3 +393,29 @@ def test_random_results_of_a_sampled_program_are_those_of_numpy(program, seed):
     result = ladder(program(text), "--sample", "9", "--", "512")
     assert result.exit_code == 0 and "~ sampled" in result.stdout, result.output
     assert not np.load("c.npy").any()
+
+
+MIDDLE = """
+import numpy as np
+from numba import cuda, float32
+
+
+@cuda.jit
+def turned(x, out):
+    tile = cuda.shared.array(64, float32)
+    t, block = cuda.threadIdx.x, cuda.blockIdx.x
+    tile[t] = x[t]
+    if block != 17:
+        cuda.syncthreads()
+    out[block, t] = tile[63 - t]
+
+
+turned[64, 64](cuda.to_device(np.arange(64, dtype=np.float32)), cuda.device_array((64, 64), np.float32))
+"""
+
+
+def test_a_search_for_races_says_how_many_blocks_it_watched_and_watches_all_where_asked(program):
+    few = ladder(program(MIDDLE), "--check", "race")
+    assert re.search(r"races: the shared memory of \d of 64 blocks was watched", few.stdout)
+    every = ladder(program(MIDDLE), "--check", "race", "--sample", "all")
+    assert every.exit_code == 1 and "was watched" not in every.stdout and "block (17, 0, 0)" in every.stdout

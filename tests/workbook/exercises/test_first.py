@@ -198,6 +198,7 @@ WRONG = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_kernel_is_told_what_is_wrong(checked: Checked, case: str) -> None:
     word, edits, says = WRONG[case]
@@ -260,6 +261,7 @@ OTHERWISE = {
 }  # fmt: skip
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("word", OTHERWISE)
 def test_a_right_kernel_passes_although_it_is_written_in_another_way(checked: Checked, word: str) -> None:
     result = checked(edited(word, OTHERWISE[word]), f"first/{word}")

@@ -79,3 +79,23 @@ def test_two_processes_lose_nothing_of_each_other(tmp_path: Path) -> None:
         writer.join()
     assert len(Progress(place)._read()["passed"]) == 40
     assert {path.name for path in tmp_path.iterdir()} == {"progress.json", "progress.json.lock"}
+
+
+def test_where_nothing_can_be_written_the_reader_is_told_and_the_check_goes_on(tmp_path, exercise):
+    (tmp_path / "progress.json.lock").mkdir()
+    said = []
+    ticks = Progress(tmp_path / "progress.json", said.append)
+    ticks.passed(exercise, "0" * 12)
+    assert ticks.next_hint(exercise) == 1
+    assert said == ["progress.json cannot be written (Is a directory): what you solved is not remembered"] * 2
+    (tmp_path / "progress.json.lock").rmdir()
+    (tmp_path / "progress.json").mkdir()
+    said.clear()
+    ticks.passed(exercise, "0" * 12)
+    assert any("cannot be written" in line or "was damaged" in line for line in said)
+    assert list(tmp_path.glob("progress.json.?*[!k]")) in ([], [tmp_path / "progress.json.damaged"])
+
+
+def test_a_file_of_a_hundred_thousand_brackets_is_put_aside(tmp_path, exercise):
+    (tmp_path / "progress.json").write_text("[" * 200_000)
+    assert Progress(tmp_path / "progress.json").next_hint(exercise) == 1

@@ -50,6 +50,7 @@ BEFORE = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("name", BEFORE)
 def test_the_step_before_is_right_but_over_the_budget(checked: Checked, name: str) -> None:
     module, says = BEFORE[name]
@@ -433,6 +434,7 @@ WRONG: dict[str, tuple[str, tuple[Edit, ...], str, str]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_answer_is_rejected_by_the_check_meant_for_it(checked: Checked, what: str) -> None:
     name, edits, kind, says = WRONG[what]
@@ -503,6 +505,7 @@ RIGHT: dict[str, tuple[str, tuple[Edit, ...]]] = {
 }
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("how", RIGHT)
 def test_a_right_answer_passes_however_it_is_written(checked: Checked, how: str) -> None:
     name, edits = RIGHT[how]

@@ -16,9 +16,9 @@ DOCUMENTS = files.read_all(files.FOLDER)
 H100 = [document for document in DOCUMENTS if document["device"] == "h100"]
 
 
-def test_every_modelled_device_has_the_matmul_ladder():
-    there = {document["device"] for document in DOCUMENTS if document["family"] == "matmul"}
-    assert set(model.names()) <= there
+def test_every_modelled_device_has_every_family():
+    there = {(document["device"], document["family"]) for document in DOCUMENTS}
+    assert {(device, family) for device in model.names() for family in families()} <= there
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: f"{document['device']}-{document['family']}")

@@ -7,21 +7,22 @@ import numpy as np
 from kernels.case import Case, ceil_div
 from workbook.exercises.problem import line, problem, sheet
 
-LINES = tuple(Case(n=n) for n in (1, 7, 31, 32, 33, 64, 97, 128))
-"""For blocks of 32 threads: less than one, exactly one, one cell more, and four; 97 has three full blocks and one cell."""
+LINES = tuple(Case(n=n) for n in (1, 7, 31, 32, 33, 64, 1500, 97, 128))
+"""For blocks of 32 threads: less than one, exactly one, one cell more, and four; 97 has three full blocks and one cell. 1500 is
+more than any block holds."""
 
-LONGER = tuple(Case(n=n) for n in (1, 5, 63, 64, 65, 128, 199, 331))
+LONGER = tuple(Case(n=n) for n in (1, 5, 63, 64, 65, 128, 1500, 199, 331))
 """For blocks of 64 and 128 threads; the last one has six blocks of 64, ragged."""
 
 SHEETS = tuple(
     Case(rows=rows, columns=columns)
-    for rows, columns in ((1, 1), (3, 15), (4, 16), (5, 17), (13, 13), (50, 3), (2, 70), (23, 37))
+    for rows, columns in ((1, 1), (3, 15), (4, 16), (5, 17), (13, 13), (50, 3), (2, 70), (90, 150), (23, 37))
 )
 """For blocks of 16 x 4 threads: within one, exactly one, one more along both axes, square, tall, wide, 3 x 6 blocks."""
 
 TABLES = tuple(
     Case(rows=rows, columns=columns)
-    for rows, columns in ((1, 1), (4, 1), (3, 63), (2, 64), (5, 65), (1, 200), (70, 7), (13, 130))
+    for rows, columns in ((1, 1), (4, 1), (3, 63), (2, 64), (5, 65), (1, 200), (70, 7), (2, 1100), (13, 130))
 )
 """For blocks of 64 threads that have one row each."""
 
