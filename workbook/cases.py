@@ -1,8 +1,13 @@
-"""Reads the sizes that a person types as a case of a ladder."""
+"""Cases of a ladder: one read from what a person types, one chosen to be checked."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from kernels.case import Case
+
+FEW_TILES = 32**3  # a case of more cells than this has several tiles along some axis
 
 
 class BadCase(ValueError):
@@ -17,3 +22,11 @@ def parse(text: str, like: Case) -> Case:
         form, example = ",".join(like), ",".join(str(size) for size in like.values())
         raise BadCase(f'"{text}" is not {form}: {len(like)} whole numbers >= 1, such as {example}')
     return Case(**dict(zip(like, sizes, strict=True)))
+
+
+def ragged(cases: Sequence[Case]) -> Case:
+    """The smallest case with an odd size that has several blocks; if none is large enough, the largest odd one."""
+    volume = {case: math.prod(case.values()) for case in cases}
+    odd = [case for case in volume if any(size % 2 for size in case.values())] or list(volume)
+    large = [case for case in odd if volume[case] > FEW_TILES]
+    return min(large, key=volume.__getitem__) if large else max(odd, key=volume.__getitem__)

@@ -27,16 +27,12 @@ OURS = ("kernels", "workbook")
 def run_step(step: Step, case: Case, seed: int) -> None:
     """Launch the step once on inputs from that seed."""
     import numpy as np
-    from numba import cuda
 
     from kernels.ladder import load_ladder
+    from workbook import buffers
 
     ladder = load_ladder(step.ladder)
-    inputs = ladder.make(case, np.random.default_rng(seed))
-    buffers: dict[str, Any] = {name: cuda.to_device(array) for name, array in inputs.items()}
-    for name, (shape, dtype) in {**ladder.outputs(case, inputs), **step.scratch(case, inputs)}.items():
-        buffers[name] = cuda.device_array(shape, dtype)
-    step.run(buffers)
+    step.run(buffers.fresh(ladder, step, case, ladder.make(case, np.random.default_rng(seed))))
 
 
 def run_program(path: Path, arguments: Sequence[str]) -> int:

@@ -64,6 +64,15 @@ def verify(ladder: Ladder, step: Step, problem: Problem, target: Target) -> Fail
     return Failure(f"wrong result on {problem.label}", tuple(lines), recognised) if lines else None
 
 
+def wrong_cells(ladder: Ladder, case: Case, inputs: Arrays, outputs: Arrays) -> dict[str, int]:
+    """{output: how many of its cells are wrong}, where any is; a NaN is wrong unless expected."""
+    expected, allowed = ladder.reference(inputs), ladder.tolerance(case, inputs)
+    judged = [
+        diagnose.Output(name, got, expected[name], allowed[name], np.zeros(got.shape, bool)) for name, got in outputs.items()
+    ]
+    return {output.name: int(output.wrong.sum()) for output in judged if output.wrong.any()}
+
+
 def _differences(ladder: Ladder, step: Step, problem: Problem, target: Target, guard: int) -> tuple[list[str], bool]:
     outputs = ladder.outputs(problem.case, problem.inputs)
     whole = {name: _poisoned(shape, dtype, target, guard) for name, (shape, dtype) in outputs.items()}

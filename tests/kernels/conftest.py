@@ -12,6 +12,7 @@ import pytest
 import simt
 from kernels.case import Case
 from kernels.ladder import Step, load_ladder
+from workbook import buffers
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -37,11 +38,9 @@ def counters() -> Callable[[Step, Case], Counter]:
         if (step.id, case) not in known:
             ladder = load_ladder(step.ladder)
             inputs = ladder.make(case, np.random.default_rng(0))
-            buffers = {name: cuda.to_device(array) for name, array in inputs.items()}
-            for name, (shape, dtype) in (ladder.outputs(case, inputs) | step.scratch(case, inputs)).items():
-                buffers[name] = cuda.device_array(shape, dtype)
+            memory = buffers.fresh(ladder, step, case, inputs)
             with simt.profile(sample="all") as profile:
-                step.run(buffers, 0)
+                step.run(memory, 0)
                 cuda.synchronize()
             known[step.id, case] = sum((Counter(launch.counters) for launch in profile.launches), Counter())
         return known[step.id, case]

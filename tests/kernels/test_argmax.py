@@ -11,6 +11,7 @@ from kernels.ladder import load_ladder
 from kernels.reduction.argmax import KINDS, LADDER, make, reference, tolerance
 from kernels.reduction.argmax.s10_shared_tree import NOBODY, WORST, beats
 from kernels.reduction.argmax.s30_packed_atomic import packed
+from workbook import buffers
 
 ORDERS = ("forward", "reverse", "1", "2")
 NAN, INF = np.nan, np.inf
@@ -23,11 +24,9 @@ def index_of(step, x: np.ndarray) -> int:
     """What the step finds in x."""
     x = np.asarray(x, np.float32)
     case, inputs = Case(n=x.size), {"x": x}
-    buffers = {"x": cuda.to_device(x)}
-    for name, (shape, dtype) in (LADDER.outputs(case, inputs) | step.scratch(case, inputs)).items():
-        buffers[name] = cuda.device_array(shape, dtype)
-    step.run(buffers, 0)
-    return int(buffers["index"].copy_to_host()[0])
+    memory = buffers.fresh(LADDER, step, case, inputs)
+    step.run(memory, 0)
+    return int(memory["index"].copy_to_host()[0])
 
 
 def test_the_ladder_is_registered_under_its_name():

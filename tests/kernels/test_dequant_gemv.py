@@ -12,6 +12,7 @@ from kernels.quant.dequant_gemv import GROUP, LADDER, make, reference, tolerance
 from kernels.quant.dequant_gemv.s30_int4 import high, low
 from kernels.quant.dequant_gemv.s50_vectorised import nibble
 from kernels.quant.formats import pack_int4, unpack_int4
+from workbook import buffers
 
 every_step = pytest.mark.parametrize("step", list(LADDER), ids=lambda step: step.name)
 packed_steps = pytest.mark.parametrize("step", list(LADDER)[2:], ids=lambda step: step.name)
@@ -20,11 +21,9 @@ packed_steps = pytest.mark.parametrize("step", list(LADDER)[2:], ids=lambda step
 def run(step, inputs) -> np.ndarray:
     """y after one run."""
     case = Case(b=len(inputs["x"]), n=len(inputs["codes"]), k=inputs["x"].shape[1])
-    layout = LADDER.outputs(case, inputs) | step.scratch(case, inputs)
-    buffers = {name: cuda.to_device(array) for name, array in inputs.items()}
-    buffers |= {name: cuda.device_array(shape, dtype) for name, (shape, dtype) in layout.items()}
-    step.run(buffers, 0)
-    return buffers["y"].copy_to_host()
+    memory = buffers.fresh(LADDER, step, case, inputs)
+    step.run(memory, 0)
+    return memory["y"].copy_to_host()
 
 
 def test_the_cases_include_the_corners():

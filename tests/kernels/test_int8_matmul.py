@@ -11,6 +11,7 @@ from kernels.case import Case
 from kernels.ladder import load_ladder
 from kernels.quant.int8_matmul import LADDER, LARGEST_K, accumulators, make, reference, tolerance
 from kernels.quant.int8_matmul.s20_naive import kernel as naive_kernel
+from workbook import buffers
 
 SUMMING = [step for step in LADDER if step.name not in ("dequantise", "fused")]
 INTEGER = [step for step in LADDER if step.name != "dequantise"]
@@ -22,11 +23,9 @@ every_case = pytest.mark.parametrize("case", LADDER.cases, ids=str)
 
 def run(step, case, inputs) -> dict[str, np.ndarray]:
     """Outputs and scratch after one run."""
-    layout = LADDER.outputs(case, inputs) | step.scratch(case, inputs)
-    buffers = {name: cuda.to_device(array) for name, array in inputs.items()}
-    buffers |= {name: cuda.device_array(shape, dtype) for name, (shape, dtype) in layout.items()}
-    step.run(buffers, 0)
-    return {name: buffers[name].copy_to_host() for name in layout}
+    memory = buffers.fresh(LADDER, step, case, inputs)
+    step.run(memory, 0)
+    return {name: memory[name].copy_to_host() for name in memory.keys() - inputs.keys()}
 
 
 def unscaled(a, b) -> dict[str, np.ndarray]:

@@ -15,7 +15,7 @@ import simt
 from kernels.case import Case
 from kernels.ladder import Ladder, Step, families, load_ladder, load_step
 from tests.kernels.mutants import Mutant
-from workbook import verify
+from workbook import buffers, verify
 from workbook.target import Emulated
 
 FILES = sorted(path.stem for path in (Path(__file__).parent / "mutants").glob("[a-z]*.py"))
@@ -45,13 +45,7 @@ def wrong_step(tmp_path, monkeypatch):
 
 
 def buffers_for(ladder: Ladder, step: Step, case: Case, kind: str) -> dict:
-    from numba import cuda
-
-    inputs = ladder.make(case, np.random.default_rng(SEED), kind)
-    buffers = {name: cuda.to_device(array) for name, array in inputs.items()}
-    for name, (shape, dtype) in (ladder.outputs(case, inputs) | step.scratch(case, inputs)).items():
-        buffers[name] = cuda.device_array(shape, dtype)
-    return buffers
+    return buffers.fresh(ladder, step, case, ladder.make(case, np.random.default_rng(SEED), kind))
 
 
 def failure_of(ladder: Ladder, step: Step, mutant: Mutant) -> verify.Failure | None:

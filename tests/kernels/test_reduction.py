@@ -17,6 +17,7 @@ from kernels.reduction.levels import sizes
 from kernels.reduction.s60_shuffle import WARPS, block_sum
 from kernels.reduction.traps import warp_synchronous
 from simt.observe.names import DIVERGENT_BRANCHES, FLOPS_FP32, SHARED_CONFLICTS_LD, SHARED_CONFLICTS_ST
+from workbook import buffers
 
 ORDERS = ("forward", "reverse", "1", "2", "3")
 
@@ -33,11 +34,9 @@ def total_of(step, x) -> np.ndarray:
     """What `step` (or a trap's module) makes of x, a host or device array: total (1)."""
     inputs = {"x": x}
     case = Case(n=x.size)
-    buffers = {"x": cuda.to_device(x) if isinstance(x, np.ndarray) else x}
-    for name, (shape, dtype) in (LADDER.outputs(case, inputs) | step.scratch(case, inputs)).items():
-        buffers[name] = cuda.device_array(shape, dtype)
-    step.run(buffers, 0)
-    return buffers["total"].copy_to_host()
+    memory = buffers.fresh(LADDER, step, case, inputs)
+    step.run(memory, 0)
+    return memory["total"].copy_to_host()
 
 
 def half(array: np.ndarray) -> np.ndarray:
@@ -157,12 +156,10 @@ def test_a_step_takes_inputs_off_the_16_byte_boundary(step, start, n, rng):
 def test_the_total_of_a_run_before_is_not_added(rng):
     x = make(Case(n=1009), rng, "integers")["x"]
     for step in LADDER:
-        buffers = {"x": cuda.to_device(x)}
-        for name, (shape, dtype) in ({"total": ((1,), "float32")} | step.scratch(Case(n=1009), {"x": x})).items():
-            buffers[name] = cuda.device_array(shape, dtype)
+        memory = buffers.fresh(LADDER, step, Case(n=1009), {"x": x})
         for _ in range(2):
-            step.run(buffers, 0)
-        assert buffers["total"].copy_to_host().tolist() == [x.sum()]
+            step.run(memory, 0)
+        assert memory["total"].copy_to_host().tolist() == [x.sum()]
 
 
 def bits_by_order(step, monkeypatch, x) -> set[int]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import time
 from pathlib import Path
 
 import click
 
 from kernels.ladder import UnknownName
+from workbook import writing
 
 
 @click.command()
@@ -35,7 +34,7 @@ def notebook(ctx: click.Context, names: tuple[str, ...], check: bool) -> None:
             for line in changed:
                 click.echo(f"  {line}")
         elif changed:
-            _write(render.path_of(source), render.text(document))
+            writing.replace(render.path_of(source), render.text(document))
             click.echo(f"{source.stem}: written, {took}")
         else:
             click.echo(f"{source.stem}: unchanged, {took}")
@@ -60,10 +59,3 @@ def _committed(path: Path) -> dict:
     except (OSError, ValueError):
         return {}
 
-
-def _write(path: Path, text: str) -> None:
-    """In one move, so that an interrupt leaves the old file."""
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as file:
-        file.write(text)
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from workbook import writing
 from workbook.records import files
 
 
@@ -47,5 +48,5 @@ def update(root: Path, folder: Path, check: bool) -> list[Path]:
         if anew != text:
             changed.append(path.relative_to(root))
             if not check:
-                files.write(path, anew)
+                writing.replace(path, anew)
     return changed

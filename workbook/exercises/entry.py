@@ -10,21 +10,20 @@ from __future__ import annotations
 
 import ast
 import importlib
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernels.case import Case
+from kernels.fingerprint import PROJECT
 from kernels.ladder import Ladder, UnknownName
+from workbook import cases
 
-PROJECT = Path(__file__).resolve().parents[2]
 TRACKS: tuple[str, ...] = ("first", "matmul", "reduction", "quant", "detective")
 """In the order in which to take them."""
 
 FEWEST_HINTS = 2
-FEW_TILES = 32**3  # a case of more cells than this has several tiles along some axis
 
 
 @dataclass(frozen=True)
@@ -96,13 +95,10 @@ class Exercise:
 
     @property
     def checked_case(self) -> Case:
-        """The smallest case with an odd size that has several blocks; if none is large enough, the largest odd one."""
+        """On which races and unwritten memory are looked for."""
         if self.checked is not None:
             return self.checked
-        volume = {case: math.prod(case.values()) for case in self.problem.cases}
-        odd = [case for case in volume if any(size % 2 for size in case.values())] or list(volume)
-        large = [case for case in odd if volume[case] > FEW_TILES]
-        return min(large, key=volume.__getitem__) if large else max(odd, key=volume.__getitem__)
+        return cases.ragged(self.problem.cases)
 
 
 def track_title(track: str) -> str:

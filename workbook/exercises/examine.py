@@ -16,7 +16,7 @@ import numpy as np
 import simt
 from kernels.case import Case
 from simt.observe.profile import Finding, LaunchProfile
-from workbook import verify
+from workbook import buffers, verify
 from workbook.exercises import entry
 from workbook.exercises.attempt import Attempt, Stop
 from workbook.exercises.explain import located, told
@@ -132,11 +132,9 @@ class _Examination:
     def _run(self, case: Case) -> dict[str, np.ndarray]:
         """Run on fresh memory that nobody wrote. Raises Broken."""
         inputs = self.problem.make(case, np.random.default_rng([FIXED_SEED, len(self.problem.cases)]))
-        buffers = {name: self.target.upload(array) for name, array in inputs.items()}
-        layout = self.problem.outputs(case, inputs) | self.attempt.scratch(case, inputs)
-        buffers |= {name: self.target.empty(shape, dtype) for name, (shape, dtype) in layout.items()}
+        memory = buffers.fresh(self.problem, self.attempt, case, inputs)
         try:
-            self.attempt.run(buffers, self.target.stream)
+            self.attempt.run(memory, self.target.stream)
             self.target.synchronize()
         except Exception as error:
             raise Broken(told(broken(error, f"running on {case}", str(self.attempt.path)), self.attempt.path)) from None

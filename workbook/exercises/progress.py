@@ -11,13 +11,13 @@ import contextlib
 import fcntl
 import json
 import os
-import tempfile
 import tokenize
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
 from kernels.fingerprint import code_tokens, fingerprint
+from workbook import writing
 from workbook.exercises import stubs
 from workbook.exercises.entry import PROJECT, Exercise
 
@@ -97,20 +97,9 @@ class Progress:
             state = self._read()
             yield state
             try:
-                self._write(state)
+                writing.replace(self.place, json.dumps({"schema": SCHEMA, **state}, indent=1, sort_keys=True) + "\n")
             except OSError as error:
                 self._lost(error)
-
-    def _write(self, state: dict[str, dict]) -> None:
-        text = json.dumps({"schema": SCHEMA, **state}, indent=1, sort_keys=True) + "\n"
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=self.place.parent,
-                                         prefix=f"{self.place.name}.", delete=False) as file:  # fmt: skip
-            file.write(text)
-        try:
-            os.replace(file.name, self.place)
-        except OSError:
-            os.unlink(file.name)
-            raise
 
     def _lost(self, error: OSError) -> None:
         self.tell(f"{self.place.name} cannot be written ({error.strerror}): what you solved is not remembered")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from simt.observe.profile import AccessSample
+from simt.report.pictures.warp_access import WarpAccess
 from workbook.notebook.running import Ran
 
 if TYPE_CHECKING:
@@ -30,10 +30,7 @@ def access_map(ran: Ran, line: int | None = None, action: str = "load", space: s
 def line_of(ran: Ran, words: str) -> int:
     """The line that holds these words, among those of the run that access memory. Raises ValueError for none, or several."""
     places = {(sample.file, sample.line) for launch in ran.launches for sample in launch.samples}
-    found = sorted(line for file, line in places if words in linecache.getline(file, line))
-    if len(found) != 1:
-        raise ValueError(f"{ran.name}: {len(found)} lines that access memory hold {words!r}: {found}")
-    return found[0]
+    return ran.place_of(words, places, "lines that access memory")[1]
 
 
 def bank_grid(ran: Ran, line: int | None = None, action: str = "load") -> Figure:
@@ -81,9 +78,8 @@ def _sample(ran: Ran, line: int | None, action: str, space: str) -> AccessSample
 
 
 def _sectors(sample: AccessSample) -> int:
-    """Distinct sectors of 32 bytes, or words of shared memory in them, that the warp touches."""
-    lanes = [address for lane, address in enumerate(sample.addresses) if sample.mask >> lane & 1]
-    return len({address // 32 for address in lanes})
+    """Of 32 bytes, that the warp touches."""
+    return len(WarpAccess(sample.addresses, sample.mask, sample.bytes).sectors)
 
 
 def _what(ran: Ran, sample: AccessSample) -> str:

@@ -13,7 +13,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-PROJECT = Path(__file__).resolve().parents[2]
+from kernels.fingerprint import PROJECT
+
 FOLDER = PROJECT / "notebooks"
 LIMIT_BYTES = 300_000
 CELL_LIMIT_S = 300

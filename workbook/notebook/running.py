@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+import linecache
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,14 +14,13 @@ import simt
 from kernels.case import Case
 from kernels.ladder import Ladder, Step, load_ladder
 from simt.observe import names
-from workbook import families, results
-from workbook.diagnose import Output
-from workbook.poison import POISON, SCRATCH, fill, holds
+from workbook import families, results, verify
+from workbook.poison import POISON, SCRATCH, fill
 
 if TYPE_CHECKING:
     from simt.driver.profiling import Profile
     from simt.observe.profile import Finding, LaunchProfile
-    from simt.report.subject import Subject
+    from simt.report.subject import Place, Subject
     from workbook.results import Row
 
 SEED = 1
@@ -81,6 +81,13 @@ class Ran:
         """Of shared loads and stores together."""
         return self.counters[names.SHARED_CONFLICTS_LD] + self.counters[names.SHARED_CONFLICTS_ST]
 
+    def place_of(self, words: str, places: Collection[Place], called: str) -> Place:
+        """The one of these (file, line) whose line holds the words. `called`: what they are. ValueError unless it is one."""
+        found = sorted(place for place in places if words in linecache.getline(*place))
+        if len(found) != 1:
+            raise ValueError(f"{self.name}: {len(found)} {called} hold {words!r}: {[line for _, line in found]}")
+        return found[0]
+
     def subject(self) -> Subject:
         """The longest launch, as the pictures take it."""
         return max(self.profile.subjects(), key=lambda subject: subject.time_ns or 0)
@@ -104,7 +111,7 @@ def run(step: str, check: str = "", kind: str = "normal", seed: int = SEED, **si
     with simt.profile(sample="all", check=check) as profile:
         found.run(buffers)
     outputs = {name: buffers[name].copy_to_host() for name in layout}
-    return Ran(found.id, profile, _wrong(ladder, case, inputs, outputs), outputs)
+    return Ran(found.id, profile, verify.wrong_cells(ladder, case, inputs, outputs), outputs)
 
 
 def count(launches: Callable[[], Any], name: str = "launch", check: str = "") -> Ran:
@@ -144,11 +151,3 @@ def _on_device(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
 
     return {name: cuda.to_device(array) for name, array in arrays.items()}
 
-
-def _wrong(ladder: Ladder, case: Case, inputs: dict[str, np.ndarray], outputs: dict[str, np.ndarray]) -> dict[str, int]:
-    expected, allowed = ladder.reference(inputs), ladder.tolerance(case, inputs)
-    judged = (
-        Output(name, got, expected[name], allowed[name], holds(got, POISON) & (got != expected[name]))
-        for name, got in outputs.items()
-    )
-    return {output.name: int(output.wrong.sum()) for output in judged if output.wrong.any()}

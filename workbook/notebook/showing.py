@@ -7,7 +7,6 @@ import contextlib
 import difflib
 import html
 import inspect
-import linecache
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -88,10 +87,7 @@ def machine_code(ran: Ran, words: str, rows: int | None = 40) -> None:
     from simt.report import source
 
     view = source.source_view(ran.subject().profile)
-    found = [line.place for line in view.lines if words in linecache.getline(*line.place)]
-    if len(found) != 1:
-        raise ValueError(f"{ran.name}: {len(found)} lines hold {words!r}: {sorted(line for _, line in found)}")
-    print(source.text(view, found[0], rows))
+    print(source.text(view, ran.place_of(words, {line.place for line in view.lines}, "lines"), rows))
 
 
 def table(rows: Sequence[Row]) -> HTML:

@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from kernels.fingerprint import PROJECT
+from workbook import writing
 from workbook.records import schema
 from workbook.records.schema import Document
 
-FOLDER = Path(__file__).resolve().parents[2] / "records"
+FOLDER = PROJECT / "records"
 WIDTH = 118  # columns of a line of JSON
 
 
@@ -65,7 +67,7 @@ def update(path: Path, change: Callable[[Document | None], Document], replace: b
     with _locked(path.parent):
         document = change(None if replace else read(path))
         schema.validate(document, path.parent.name, path.stem)
-        write(path, as_text(document))
+        writing.replace(path, as_text(document))
 
 
 def as_text(document: Document) -> str:
@@ -90,19 +92,6 @@ def _dump(value: Any, depth: int) -> str:
         inner = [f"{json.dumps(key, ensure_ascii=False)}: {_dump(item, depth + 1)}" for key, item in value.items()]
         return "{" + pad + f",{pad}".join(inner) + end + "}"
     return "[" + pad + f",{pad}".join(_dump(item, depth + 1) for item in value) + end + "]"
-
-
-def write(path: Path, text: str) -> None:
-    """Whole or not at all: whatever goes wrong, the old file stays."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with draft.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

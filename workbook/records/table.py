@@ -60,10 +60,6 @@ def render(text: str, path: Path, root: Path, documents: Sequence[Document]) -> 
     return done + text[at:]
 
 
-def has_markers(text: str) -> bool:
-    return bool(_BEGIN.search(text))
-
-
 def stale_runs(documents: Iterable[Document]) -> list[str]:
     """A line for every run that shows as stale: which, where, and why."""
     return [
