@@ -48,6 +48,7 @@ def explain(before: Row, after: Row) -> list[str]:
     lines = [
         f"{after.step} {verdict}: {speed}x the speed of {before.step}. What was counted:",
         _bound(before, after),
+        *_launches(before, after),
     ]
     old, new = _percent(before.theoretical_occupancy_percent), _percent(after.theoretical_occupancy_percent)
     if before.registers != after.registers or old != new:
@@ -70,6 +71,13 @@ def _bound(before: Row, after: Row) -> str:
 def _term(before: Row, after: Row, name: str | None) -> str:
     times = (row.terms_ns.get(name or "", 0.0) for row in (before, after))
     return " -> ".join(units.duration(time_ns) for time_ns in times)
+
+
+def _launches(before: Row, after: Row) -> Iterator[str]:
+    """What each launch takes, where either step has several: the bound is that of the longest alone."""
+    if max(len(before.launches_ns), len(after.launches_ns)) > 1:
+        old, new = (" + ".join(map(units.duration, row.launches_ns)) for row in (before, after))
+        yield f"launches {old} -> {new}"
 
 
 def _moves(before: Row, after: Row) -> Iterator[tuple[float, str]]:

@@ -38,6 +38,7 @@ class Row:
     registers: int | None = None
     theoretical_occupancy_percent: float | None = None
     sampled: bool | None = None
+    launches_ns: tuple[float, ...] = ()
     counters: dict[str, int] = dataclasses.field(default_factory=dict)
     terms_ns: dict[str, float] = dataclasses.field(default_factory=dict)
 
@@ -112,6 +113,7 @@ def _counted(climb: Climb, timing: Timing) -> dict[str, Any]:
         "registers": longest.registers,
         "theoretical_occupancy_percent": climb.target.occupancy_percent(longest),
         "sampled": any(launch.sampled for launch in launches),
+        "launches_ns": tuple(launch.time_ns for launch in launches),
         "counters": counters,
         "terms_ns": total([launch.terms for launch in launches]),
     }
@@ -152,7 +154,7 @@ def _step_json(row: Row) -> dict[str, Any]:
     document = {
         field.name: _plain(getattr(row, field.name))
         for field in dataclasses.fields(Row)
-        if field.name not in ("changed", "terms_ns", "sampled", "counters")
+        if field.name not in ("changed", "terms_ns", "sampled", "launches_ns", "counters")
     }
     document["cases_verified"] = [dict(case) for case in row.cases_verified]
     document["time_ns"] = None if row.time_ns is None else round(row.time_ns)

@@ -187,15 +187,18 @@ def occupancy(subject: Subject) -> Iterator[Advice]:
 def divergence(subject: Subject) -> Iterator[Advice]:
     """Fewer than 24 of 32 lanes take part in an instruction, where blocks are whole warps (else 24/32 of the lanes that exist).
 
+    Of the launch, as in Nsight Compute, or of a line that loses 5 % of the launch's lanes (ours): a tree that leaves most lanes
+    idle has other lines that are full.
     Gain: lanes lost on the line / (32 x all instructions), times the busiest compute unit's part of the time.
     """
-    lanes = subject.ratio((names.THREAD_INSTRUCTIONS,), (names.INSTRUCTIONS,))
     width = subject.profile.threads_per_block / subject.profile.warps_per_block
-    if lanes is None or lanes >= LANES_BELOW * width / LANES:
-        return
+    fewest = LANES_BELOW * width / LANES
+    lanes = subject.ratio((names.THREAD_INSTRUCTIONS,), (names.INSTRUCTIONS,))
+    everywhere = lanes is not None and lanes < fewest
 
     def lost(counters: dict[str, int]) -> float:
-        return width * counters.get(names.INSTRUCTIONS, 0) - counters.get(names.THREAD_INSTRUCTIONS, 0)
+        full, taking = width * counters.get(names.INSTRUCTIONS, 0), counters.get(names.THREAD_INSTRUCTIONS, 0)
+        return full - taking if everywhere or taking * width < fewest * full else 0.0
 
     for place, counters, part in worst_lines(subject, lost, LANES * subject.count(names.INSTRUCTIONS)):
         executed, taking, branches = (

@@ -35,6 +35,11 @@ def test_a_step_that_moves_the_bottleneck_shows_both(rows):
     assert evidence.explain(rows[1], moved)[1] == line
 
 
+def test_the_launches_of_a_step_that_has_several_are_told_apart(rows):
+    two = dataclasses.replace(rows[2], launches_ns=(4000.0, 2500.0))
+    assert evidence.explain(rows[1], two)[2] == "launches 4.00 µs -> 4.00 µs + 2.50 µs"
+
+
 def test_a_draw_gains_nothing(rows):
     draw = dataclasses.replace(rows[2], speedup_previous=1.004)
     headline = evidence.explain(rows[1], draw)[0]

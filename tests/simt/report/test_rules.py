@@ -280,6 +280,20 @@ def test_divergence_is_below_24_lanes(made_up, lanes, pieces):
     assert len(said(made_up(counters=counters, lines={("tile.py", 3): counters}), "divergence")) == pieces
 
 
+def test_a_line_with_few_lanes_is_told_where_the_launch_as_a_whole_has_enough(made_up):
+    # 25 of 32 lanes on average: one line is full, on the other 4 lanes of a quarter of the instructions take part.
+    full = {names.INSTRUCTIONS: 750, names.THREAD_INSTRUCTIONS: 750 * 32}
+    part = {names.INSTRUCTIONS: 250, names.THREAD_INSTRUCTIONS: 250 * 4}
+    both = {name: full[name] + part[name] for name in full}
+    piece, = said(made_up(counters=both, lines={("tree.py", 3): full, ("tree.py", 4): part}), "divergence")
+    assert piece.line == 4 and "4.00 of 32.0 lanes take part" in piece.text
+
+    rare = {names.INSTRUCTIONS: 50, names.THREAD_INSTRUCTIONS: 50 * 4}    # 44 of 1000 lanes are lost: not worth a line
+    most = {names.INSTRUCTIONS: 950, names.THREAD_INSTRUCTIONS: 950 * 32}
+    both = {name: most[name] + rare[name] for name in most}
+    assert said(made_up(counters=both, lines={("tree.py", 3): most, ("tree.py", 4): rare}), "divergence") == []
+
+
 def test_warps_of_a_ragged_block_are_no_divergence(made_up):
     # Blocks of 48 threads: on average 24 lanes of a warp exist, and all of them work.
     counters = {names.INSTRUCTIONS: 1000, names.THREAD_INSTRUCTIONS: 24_000}

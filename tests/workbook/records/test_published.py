@@ -21,8 +21,9 @@ def test_every_published_climb_has_its_source_and_a_known_ladder_device_and_step
             assert set(found.case) == set(load_ladder(found.ladder).timed_case)
 
 
-def test_the_a6000_records_the_published_size():
-    assert [dict(case) for case in published.cases("matmul", "a6000")] == [{"m": 4092, "n": 4092, "k": 4092}]
+@pytest.mark.parametrize("device", ["a6000", "rtx4090"])
+def test_a_device_records_the_published_size(device):
+    assert [dict(case) for case in published.cases("matmul", device)] == [{"m": 4096, "n": 4096, "k": 4096}]
     assert published.cases("matmul", "h100") == published.cases("toy", "a6000") == ()
 
 
