@@ -141,6 +141,7 @@ def finish(request: Request, counted: Counted) -> LaunchProfile:
         blocks_counted=counted.blocks_counted,
         blocks_total=counted.blocks_total,
         blocks_watched=counted.blocks_watched,
+        globally_watched=counted.globally_watched,
         lines=counted.lines,
         tags=counted.tags,
         errors=counted.errors,

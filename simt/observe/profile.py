@@ -58,6 +58,7 @@ class LaunchProfile:
     """What one launch did.
 
     blocks_watched: blocks whose shared memory was checked for races; 0 where nobody asked
+    globally_watched: False where the race checker had no room for all of the global memory that the launch touched
     counters:     totals over the whole grid, by the names in ``simt.observe.names``; scaled up where ``sampled``
     lines:        the same counters by (file, line) of the learner's program
     errors:       how far two halves of the sampled blocks lie from their mean, scaled up as the counters are; none where all
@@ -84,6 +85,7 @@ class LaunchProfile:
     blocks_counted: int
     blocks_total: int
     blocks_watched: int = 0
+    globally_watched: bool = True
     lines: dict[tuple[str, int], dict[str, int]] = dataclasses.field(default_factory=dict)
     errors: dict[str, int] = dataclasses.field(default_factory=dict)
     tags: dict[str, str] = dataclasses.field(default_factory=dict)

@@ -160,6 +160,13 @@ class Races(Checker):
 
     # -- afterwards
 
+    @staticmethod
+    def is_full(state: np.ndarray) -> bool:
+        """Whether there was no room to watch all of the global memory that the launch touched."""
+        from simt.observe import shadow
+
+        return bool(state[shadow.MISSED])
+
     def hazards(self, state: np.ndarray, values: list[int]) -> Iterator[Hazard]:
         from simt.observe import shadow as s
 

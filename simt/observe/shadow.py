@@ -27,9 +27,10 @@ GLOBAL, SHARED = 0, 1
 
 # The header of the state, an array of int64: sizes and places of its parts, counted in elements. Behind it, for each access of
 # the kernel, 1 where it need not be looked at.
-# LEARNT: a syncwarp has run in the block; STEPPED: that, an atomic or a fence, so that its threads differ in their steps.
+# LEARNT: a syncwarp has run in the block; STEPPED: that, an atomic or a fence, so that its threads differ in their steps;
+# MISSED: accesses to words of global memory for which there was no room.
 (TIME, BLOCK, THREAD_COUNT, CLOCKS, KNOWN, THREADS, BLOCKS, BLOCK_COUNT, LINES_AT, LINES, SHARED_AT, SHARED_WORDS, SECTORS_AT,
- SECTORS, SECTORS_USED, GLOBAL_AT, GLOBAL_WORDS, GLOBAL_USED, LEARNT, STEPPED, FOUND_AT, FOUND, HEADER) = range(23)
+ SECTORS, SECTORS_USED, GLOBAL_AT, GLOBAL_WORDS, GLOBAL_USED, LEARNT, STEPPED, FOUND_AT, FOUND, MISSED, HEADER) = range(24)
 
 # One record, of two cache lines: the block it belongs to (in shared memory); through which variable it was last written; the
 # write, and the word as it was written; a read and an atomic, and SECOND fields behind each of these another one. An access
@@ -103,12 +104,11 @@ def ordered(p, access, who, when):
     block, thread = (who - 1) // MAX_THREADS, (who - 1) % MAX_THREADS
     its_block, its_thread = (other - 1) // MAX_THREADS, (other - 1) % MAX_THREADS
     if block != its_block:
-        return handed_over(p, p[BLOCKS] + its_block % p[BLOCK_COUNT] * AGENT, p[BLOCKS] + block % p[BLOCK_COUNT] * AGENT,
-                           other, then)
+        its, mine = p[BLOCKS] + its_block % p[BLOCK_COUNT] * AGENT, p[BLOCKS] + block % p[BLOCK_COUNT] * AGENT
+        return handed_over(p, its, mine, other, then)
     if then >> EPOCH_SHIFT != when >> EPOCH_SHIFT:
         return True
-    if thread // WARP == its_thread // WARP \
-            and p[known_at(p, thread, its_thread % WARP)] >= then & ((1 << EPOCH_SHIFT) - 1):
+    if thread // WARP == its_thread // WARP and p[known_at(p, thread, its_thread % WARP)] >= then & ((1 << EPOCH_SHIFT) - 1):
         return True
     return handed_over(p, p[THREADS] + its_thread * AGENT, p[THREADS] + thread * AGENT, other, then)
 
@@ -195,6 +195,7 @@ def record_of(p, space, word, block):
     if space == GLOBAL:
         sector = sector_of(p, word // SECTOR_WORDS)
         at = records_of(p, sector) if sector else 0
+        p[MISSED] += at == 0
         return at + word % SECTOR_WORDS * RECORD if at else 0
     if not 0 <= word < p[SHARED_WORDS]:     # out of bounds: the launch will fail
         return 0

@@ -82,10 +82,14 @@ def launch(group: list[Subject], *, source: bool = False) -> Iterator[str]:
 def watched(subject: Subject) -> list[str]:
     """How much of the grid a search for races looked at, where that is not all of it."""
     blocks, whole = subject.profile.blocks_watched, subject.profile.blocks_total
-    if not 0 < blocks < whole:
-        return []
-    return [f"races: the shared memory of {count(blocks)} of {count(whole)} blocks was watched, and global memory in all; "
-            '--sample all, or sample="all", watches every block']
+    said = []
+    if 0 < blocks < whole:
+        said.append(f"races: shared memory was watched in {count(blocks)} of {count(whole)} blocks, global memory in all; "
+                    '--sample all, or sample="all", watches every block')
+    if not subject.profile.globally_watched:
+        said.append("races: there was no room to watch all of the global memory that the launch touches, what came last is "
+                    "missing: check a smaller problem")
+    return said
 
 
 def subject_findings(group: list[Subject]) -> list[Finding]:

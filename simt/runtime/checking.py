@@ -113,6 +113,11 @@ class Checks:
         last = self.run_of.blocks - 1
         return last // self.stride + 1 + (last % self.stride > 0) if Races in self.checkers else 0
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the race checker watched a part only of the global memory that the launch touched."""
+        return self.states is not None and Races in self.states and Races.is_full(self.states[Races])
+
     def written_sectors(self) -> int | None:
         """Sectors that counted blocks wrote to memory in the end; None without caches."""
         return Caches.written_sectors(self.states[Caches]) if self.caches else None

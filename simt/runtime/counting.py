@@ -39,6 +39,7 @@ class Counted:
     blocks_counted: int
     blocks_total: int
     blocks_watched: int
+    globally_watched: bool
     findings: list[Finding]
     executed: dict[int, int]
     samples: list[AccessSample]
@@ -88,6 +89,7 @@ class Tally:
             lines={place: divided(found, unit) for place, found in by_line.items()},
             sampled=blocks_counted < blocks_total, blocks_counted=blocks_counted, blocks_total=blocks_total,
             blocks_watched=checks.blocks_watched if checks is not None else 0,
+            globally_watched=checks is None or not checks.is_full,
             findings=checks.findings() if checks is not None else [],
             executed=divided(executed, unit), samples=self.samples, errors=self.errors())
 

@@ -139,6 +139,22 @@ def test_a_large_grid_is_watched_in_some_of_its_blocks_and_says_nothing_wrong(be
     assert found == [("race", False, (1, 2)), ("race", True, (3,))]
 
 
+@pytest.mark.parametrize(("limit", "value", "watched"), [
+    ("MOST_GLOBAL_WORDS", 256, True), ("MOST_SECTORS", 16, False), ("MOST_GLOBAL_WORDS", 64, False)])
+def test_a_launch_that_touches_more_global_memory_than_there_is_room_for_says_so(bench, monkeypatch, limit, value, watched):
+    """Each of 256 threads reads one of 256 words, and writes its neighbour's after a barrier: 32 sectors, no race."""
+    from simt.observe import race
+    from simt.runtime.sampling import Sampling
+
+    monkeypatch.setattr(race, limit, value)
+    text = "mov.u32 %t, %tid.x; mul.wide.u32 %d1, %t, 4; add.u64 %d1, %a0, %d1;" + at(1, "ld.global.u32 %r1, [%d1];") + \
+        "bar.sync 0; xor.b32 %t, %t, 1; mul.wide.u32 %d1, %t, 4; add.u64 %d1, %a0, %d1;" + at(2, "st.global.u32 [%d1], %r1;")
+    kernel = bench.kernel(text, 1)
+    counted = kernel(np.arange(256, dtype=np.uint32), sampling=Sampling("auto", checks=("race",)), block=(256, 1, 1))
+    assert counted.globally_watched is watched and counted.findings == []
+    assert kernel(np.zeros(256, np.uint32), sampling=Sampling("auto"), block=(256, 1, 1)).globally_watched
+
+
 SWAP = """cvta.to.global.u64 %d2, %a0; mov.u32 %t, %tid.x; cvt.rn.f64.u32 %g1, %t; mov.b64 %d4, %g1;
 FIRST
 setp.geu.f64 %p1, %g2, %g1; @%p1 bra END;

@@ -45,8 +45,8 @@ def check_document(document):
     assert set(document) == {"schema", "device", "launches"} and document["schema"] == 1
     assert isinstance(document["device"], str)
     for launch in document["launches"]:
-        assert set(launch) == {"kernel", "grid", "block", "metrics", "tags", "errors", "lines", "blocks_watched", "findings",
-                               "advice"}
+        assert set(launch) == {"kernel", "grid", "block", "metrics", "tags", "errors", "lines",
+                               "blocks_watched", "globally_watched", "findings", "advice"}
         assert isinstance(launch["kernel"], str)
         assert all(len(launch[name]) == 3 and all(type(extent) is int for extent in launch[name]) for name in ("grid", "block"))
         assert set(launch["tags"]) == set(launch["metrics"])
