@@ -2,17 +2,16 @@
 from __future__ import annotations
 
 import ctypes
-import math
 import struct
 import threading
-from typing import NamedTuple
 
 from simt.driver import profiling
 from simt.driver.callbacks import driver_call
 from simt.driver.cells import Handle, Pointer, UInt
 from simt.driver.errors import NOT_SUPPORTED, DriverError
-from simt.driver.libraries import Kernel, one_kernel
+from simt.driver.libraries import one_kernel
 from simt.driver.limits import refuse_impossible
+from simt.driver.request import Request
 from simt.driver.session import current
 from simt.driver.stream_calls import stream_of
 
@@ -23,25 +22,6 @@ _COOPERATIVE, _CLUSTER_DIMENSION = 2, 4  # CU_LAUNCH_ATTRIBUTE_*
 
 # One launch at a time: a kernel has the whole machine to itself, and profiles stay apart.
 _one_launch = threading.RLock()
-
-
-class Request(NamedTuple):
-    """What a launch asks for, besides its arguments."""
-
-    kernel: Kernel
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    dynamic_shared_bytes: int
-    cooperative: bool
-
-    @property
-    def threads_per_block(self) -> int:
-        return math.prod(self.block)
-
-    @property
-    def shape(self) -> tuple:
-        """What decides whether the launch is allowed."""
-        return *self[1:], current().device.name
 
 
 @driver_call(Pointer, Handle, Pointer, Pointer)

@@ -10,7 +10,7 @@ from simt.model.occupancy import most_registers, registers_of_block
 from simt.runtime.names import AXES, kernel_name
 
 if TYPE_CHECKING:
-    from simt.driver.launch_calls import Request
+    from simt.driver.request import Request
 
 MAX_GRID = (2**31 - 1, 65535, 65535)
 MAX_BLOCK = (1024, 1024, 64)

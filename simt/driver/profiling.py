@@ -16,7 +16,7 @@ from simt.observe.profile import Code, Finding, LaunchProfile
 from simt.runtime.sampling import Sampling
 
 if TYPE_CHECKING:
-    from simt.driver.launch_calls import Request
+    from simt.driver.request import Request
     from simt.report.subject import Subject
     from simt.runtime.counting import Counted
 

@@ -19,8 +19,8 @@ from simt.runtime.findings import tell
 from simt.runtime.sampling import Sampling, watch_stride
 
 if TYPE_CHECKING:
-    from simt.runtime.launcher import Pass, _Run
     from simt.runtime.memory import Allocation
+    from simt.runtime.run import Pass, Run
 
 
 def device_accesses(details) -> list:
@@ -69,7 +69,7 @@ def global_extent(run, details) -> tuple[frozenset[int], int]:
 class Checks:
     """checkers: their classes;  counted_too: observers with a state that only counted blocks need"""
 
-    def __init__(self, run: _Run, sampling: Sampling):
+    def __init__(self, run: Run, sampling: Sampling):
         self.run_of, self.caches = run, sampling.caches
         self.checkers = tuple(checking()[name] for name in sampling.checks)
         self.counted_too = (Caches,) if sampling.caches else ()

@@ -1,4 +1,4 @@
-"""Adds up what observers counted on the workers of a launch, scaled from the counted blocks to the whole grid."""
+"""Counted launches: some blocks run with observers, and what they counted is scaled up to the whole grid."""
 from __future__ import annotations
 
 import dataclasses
@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simt.observe import names
+from simt.observe import counting, names
 from simt.observe.linear import weighted
 from simt.observe.profile import AccessSample, Finding
 from simt.observe.samples import Samples
+from simt.runtime.checking import Checks
 from simt.runtime.memory import READ_ONLY_END
+from simt.runtime.run import thread_count
+from simt.runtime.sampling import Sampling, classes
 
 if TYPE_CHECKING:
     from simt.observe.linear import Readings
-    from simt.runtime.checking import Checks
-    from simt.runtime.launcher import Pass
+    from simt.runtime.run import Pass, Run
     from simt.runtime.sampling import BlockClass
 
 FOOTPRINT = (names.FOOTPRINT_BYTES_LD, names.FOOTPRINT_BYTES_ST)
@@ -112,6 +114,27 @@ class Tally:
         if self.readings is None:
             return ({}, {}, {}), unit
         return self.readings.of(weighted([(values, int(factor * unit)) for values, factor in parts])), unit
+
+
+def counted(run: Run, sampling: Sampling) -> Counted:
+    """Run the blocks of each class with counters, and the rest plain; scale each class to its size."""
+    checks = Checks(run, sampling) if sampling.checks or sampling.caches else None
+    more = (*checks.counted_too, *checks.checkers) if checks else ()
+    groups, tally, done = classes(run.grid, sampling), Tally(), set()
+    if groups:
+        machine = run.program.machine(run.name, run.block, (*counting(), *more))
+        parts = [(group, half) for group in groups for half in group.halves]
+        threads = thread_count() if len(parts) == 1 and not checks else 1
+        passes = [run.prepare(machine, np.array(half, np.int64), threads) for _, half in parts]
+        passes[0].launch.sample_block = groups[0].counted[0]
+        run.execute(passes) if checks is None else checks.execute(passes)
+        for (group, half), one in zip(parts, passes, strict=True):
+            tally.add(one, group, half)
+        done = {index for group in groups for index in group.counted}
+    if sampling.execute == "all" and len(done) < run.blocks:
+        rest = np.setdiff1d(np.arange(run.blocks, dtype=np.int64), np.fromiter(done, np.int64))
+        run.plain(rest) if checks is None else checks.run(rest)
+    return tally.counted(len(done), run.blocks, checks)
 
 
 def divided(totals: dict, unit: int) -> dict:

@@ -84,7 +84,7 @@ def _device(value: str) -> None:
 
 
 def _threads(value: str) -> None:
-    from simt.runtime.launcher import thread_count
+    from simt.runtime.run import thread_count
 
     thread_count()
 

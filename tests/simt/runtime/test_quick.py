@@ -50,7 +50,7 @@ def test_they_give_what_the_first_one_gave(short):
 
 def test_they_run_on_the_launching_thread(short, monkeypatch):
     kernel, flag, cell = short
-    monkeypatch.setattr("simt.runtime.launcher.POOL", None)
+    monkeypatch.setattr("simt.runtime.run.POOL", None)
     kernel.launch([flag, cell], **ONE)
     assert at(cell)[0] == 2
 
@@ -86,7 +86,7 @@ def test_a_program_with_handlers_of_its_own_keeps_worker_threads(short, monkeypa
     used = []
     from simt.runtime.pool import POOL
 
-    monkeypatch.setattr("simt.runtime.launcher.POOL", Spy(POOL, used))
+    monkeypatch.setattr("simt.runtime.run.POOL", Spy(POOL, used))
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
         kernel.launch([flag, cell], **ONE)
