@@ -28,7 +28,7 @@ EVERY_THREAD = "let every thread of the block come to the barrier: no return bef
     "condition around the work"
 SYNC = {
     "ended": ("some threads of the block end without coming to this barrier: {lanes} of warp {warp}", EVERY_THREAD),
-    "ended warps": ("{count} whole warps of the block end without coming to this barrier", EVERY_THREAD),
+    "ended warps": ("of the block, {warps} without coming to this barrier", EVERY_THREAD),
     "apart": ("threads of one warp come to this barrier apart: {lanes} of warp {warp} came by another way than the rest",
               "move the barrier out of the branch or loop that only some threads take"),
     "idle source": ("{lanes} of warp {warp} take a value from a lane that does not take part, which is undefined",
@@ -116,7 +116,9 @@ class _Telling:
     def synchronisation(self) -> tuple[str, str]:
         actor, node = self.hazard.actors[0], self.hazard.node
         told, advice = SYNC[self.hazard.what]
-        happened = told.format(lanes=lanes_of(self.hazard.lanes), count=self.hazard.lanes, warp=actor.thread // WARP)
+        count = self.hazard.lanes                       # of warps, where these ended
+        warps = f"{count} whole warps end" if count > 1 else "1 whole warp ends"
+        happened = told.format(lanes=lanes_of(self.hazard.lanes), warps=warps, warp=actor.thread // WARP)
         return f"{function_name(node.opcode)} at {self.line_of(node)}, block {self.block(actor)}: {happened}", advice
 
     # -- words
