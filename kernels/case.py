@@ -18,7 +18,7 @@ class Case(Mapping[str, int]):
 
     __slots__ = ("_sizes",)
 
-    def __init__(self, **sizes: int) -> None:
+    def __init__(self, /, **sizes: int) -> None:
         if not sizes:
             raise ValueError("a case needs at least one size, as in Case(m=64, n=64, k=64)")
         self._sizes = sizes

@@ -1,7 +1,8 @@
 """The fingerprint of a kernel file: what a record of a measurement is tied to.
 
 fingerprint(path) -> 12 hex digits of SHA-256 over the tokens of the file and of every project file that it imports,
-directly or not. Comments, docstrings and layout do not count, nor do file names. The value is the same on Python 3.11
+directly or not. Comments, docstrings and layout do not count, nor do file names. "from package import module" names the
+module alone: the package's __init__ runs on the way, but nothing of it is taken. The value is the same on Python 3.11
 to 3.14: an f-string is one token up to 3.11 and many from 3.12 on (PEP 701), so it is taken as the text it spans.
 """
 
@@ -35,10 +36,7 @@ def project_files(path: Path, project: Path = PROJECT) -> list[Path]:
     """The file itself, then every project file that it imports, directly or through another one."""
     found = [path.resolve()]
     for file in found:  # grows while we walk it
-        for module in _imported_modules(file, project):
-            imported = _module_file(module, project)
-            if imported is not None and imported not in found:
-                found.append(imported)
+        found += [path for path in dict.fromkeys(_imported_files(file, project)) if path not in found]
     return found
 
 
@@ -96,22 +94,25 @@ def _statements(tokens: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, s
             statement.append((kind, text))
 
 
-def _imported_modules(file: Path, project: Path) -> Iterator[str]:
-    """Dotted names below our package that the file's import statements mention."""
+def _imported_files(file: Path, project: Path) -> Iterator[Path]:
+    """Files of our package from which the file's import statements take something."""
     inside = file.is_relative_to(project)
     package = ".".join(file.relative_to(project).parent.parts) if inside else ""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"), filename=str(file))):
-        names: list[str] = []
+        found: list[Path | None] = []
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            found = [_module_file(alias.name, project) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
-            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]  # a name may be a submodule
-        yield from (name for name in names if name.split(".")[0] == PACKAGE)
+            own = _module_file(base, project)
+            found = [_module_file(f"{base}.{alias.name}", project) or own for alias in node.names]
+        yield from (path for path in found if path is not None)
 
 
 def _module_file(module: str, project: Path) -> Path | None:
-    """File of a dotted module name, or None where the name is not a module."""
+    """File of a dotted module name, or None where the name is no module of our package."""
+    if module.partition(".")[0] != PACKAGE:
+        return None
     stem = project.joinpath(*module.split("."))
     for file in (stem.with_suffix(".py"), stem / "__init__.py"):
         if file.is_file():

@@ -21,19 +21,19 @@ import importlib
 import importlib.util
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from kernels import FAMILIES
+from kernels.broken import said_of
 from kernels.case import Arrays, Case, Claim, Cost, Layout
 from kernels.fingerprint import fingerprint
-
-# Not an import statement: a step's fingerprint covers all that it imports, and the list of the ladders is no part of a step.
-FAMILIES: dict[str, tuple[str, ...]] = importlib.import_module("kernels").FAMILIES
+from kernels.shapes import Axes, Limit, case_of, require
 
 KINDS = {"integers": "integer-valued", "normal": "normal"}
 """Whole numbers in [-8, 8], on which a sum has one right answer, and normal numbers."""
@@ -54,11 +54,12 @@ class UnknownName(LookupError):
 
 @dataclass(frozen=True)
 class Step:
-    """One file of a ladder. `previous` is the step below it, None for the first."""
+    """One file of a ladder. `previous` is the step below it, None for the first; `home` the ladder that it stands on."""
 
     ladder: str
     module_name: str
     previous: Step | None
+    home: Ladder | None = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -71,7 +72,9 @@ class Step:
 
     @cached_property
     def module(self) -> ModuleType:
-        return importlib.import_module(self.module_name)
+        """The step's code. Raises Broken where it cannot be imported, as `doc` and `fingerprint` do of what they need."""
+        with said_of(self.path):
+            return importlib.import_module(self.module_name)
 
     @cached_property
     def path(self) -> Path:
@@ -82,8 +85,17 @@ class Step:
         return Path(spec.origin)
 
     def run(self, buffers: Mapping[str, Any], stream: Any = 0) -> None:
-        """Launch the step on device arrays; asynchronous on `stream`."""
-        self.module.run(buffers, stream)
+        """Launch the step on device arrays; asynchronous on `stream`. Where there is nothing to write, nothing is launched.
+
+        Raises ValueError where the shapes of the arrays do not fit together.
+        """
+        self.prepared(buffers)(stream)
+
+    def prepared(self, buffers: Mapping[str, Any]) -> Callable[[Any], None]:
+        """`run` on these arrays, but for its stream: who takes times has the shapes looked at before the clock starts."""
+        if self.home is None or self.home.has_work(self, buffers):
+            return partial(self.module.run, buffers)
+        return lambda stream: None
 
     def cost(self, case: Case) -> Cost:
         return self.module.cost(case)
@@ -117,10 +129,15 @@ class Step:
         return "".join(line for line in self.source.splitlines(keepends=True) if not MARKER.match(line))
 
     @property
+    def docstring(self) -> str:
+        with said_of(self.path):
+            return ast.get_docstring(ast.parse(self.source, filename=str(self.path))) or ""
+
+    @property
     def doc(self) -> dict[str, str]:
         """The docstring by section; its first line under "title"."""
-        docstring = ast.get_docstring(ast.parse(self.source)) or ""
-        return parse_doc(docstring, where=self.id)
+        with said_of(self.path):
+            return parse_doc(self.docstring, where=self.id)
 
     @property
     def changed_from(self) -> str | None:
@@ -131,7 +148,8 @@ class Step:
     @property
     def fingerprint(self) -> str:
         """12 hex digits: changes with the code, not with comments; see kernels.fingerprint."""
-        return fingerprint(self.path)
+        with said_of(self.path):
+            return fingerprint(self.path)
 
     def diff(self) -> str:
         """Unified diff from the previous step's source to this one's; empty for the first step."""
@@ -154,6 +172,8 @@ class Ladder:
     kinds: {kind: how a person calls such inputs}; every case is checked with each of them
     peak: the arithmetic of the roofline: "fp32", "int8", …; by default floats as wide as the outputs
     repeated: inputs that hold what another one holds, in a wider form; the minimum traffic leaves them out
+    axes: {input: names of its axes}, as in kernels.shapes; without them, no step looks at shapes before it launches
+    limits: {axis: the sizes that it may have}, where they are not all those from 0 on
     """
 
     def __init__(
@@ -169,6 +189,8 @@ class Ladder:
         kinds: Mapping[str, str] = KINDS,
         peak: str | None = None,
         repeated: Collection[str] = (),
+        axes: Axes | None = None,
+        limits: Mapping[str, Limit] | None = None,
     ) -> None:
         self.name = _name(package)
         self.make = make
@@ -180,7 +202,9 @@ class Ladder:
         self.kinds = kinds
         self.peak = peak
         self.repeated = frozenset(repeated)
-        self.steps = _linked_steps(package, steps)
+        self.axes = axes or {}
+        self.limits = limits or {}
+        self.steps = _linked_steps(package, steps, self)
 
     def __iter__(self) -> Iterator[Step]:
         return iter(self.steps)
@@ -193,11 +217,21 @@ class Ladder:
         except KeyError:
             raise UnknownName(f"step of {self.name}", name, list(known)) from None
 
+    def has_work(self, step: Step, buffers: Mapping[str, Any]) -> bool:
+        """Whether the step has a cell to write. Raises ValueError where inputs, outputs and scratch do not fit together."""
+        if not self.axes:
+            return True
+        case = case_of(buffers, self.axes, self.limits)
+        outputs = self.outputs(case, buffers)
+        for name, (shape, _) in (outputs | step.scratch(case, buffers)).items():
+            require(name, buffers[name].shape, shape, f"with {case}")
+        return any(0 not in shape for shape, _ in outputs.values())
+
     def __repr__(self) -> str:
         return f"Ladder({self.name}: {', '.join(step.name for step in self.steps)})"
 
 
-def _linked_steps(package: str, modules: Sequence[str]) -> tuple[Step, ...]:
+def _linked_steps(package: str, modules: Sequence[str], home: Ladder) -> tuple[Step, ...]:
     """Step objects, each knowing the one before it. Raises ValueError for names out of form or out of order."""
     for module in modules:
         if not re.fullmatch(r"s\d\d+_[a-z]\w*", module):
@@ -207,7 +241,7 @@ def _linked_steps(package: str, modules: Sequence[str]) -> tuple[Step, ...]:
         raise ValueError(f"{_name(package)}: step numbers must rise from one to the next; they are {numbers}")
     steps: list[Step] = []
     for module in modules:
-        steps.append(Step(_name(package), f"{package}.{module}", steps[-1] if steps else None))
+        steps.append(Step(_name(package), f"{package}.{module}", steps[-1] if steps else None, home))
     return tuple(steps)
 
 
@@ -232,11 +266,12 @@ def ladder_names() -> list[str]:
 
 
 def load_ladder(name: str) -> Ladder:
-    """The ladder of that name. Raises UnknownName with the nearest one."""
+    """The ladder of that name. Raises UnknownName with the nearest one, Broken where its package cannot be imported."""
     if name not in ladder_names():
         raise UnknownName("ladder", name, ladder_names())
     packages = {_name(package): package for ladders in FAMILIES.values() for package in ladders}
-    return importlib.import_module(f"kernels.{packages.get(name, name)}").LADDER
+    with said_of(None):
+        return importlib.import_module(f"kernels.{packages.get(name, name)}").LADDER
 
 
 def load_ladders(name: str) -> tuple[Ladder, ...]:

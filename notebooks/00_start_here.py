@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Start here
 #
-# **You will do:** run one kernel, predict a number, break the kernel, and read what the device says.
-# **You will learn:** what is counted here, what is modelled, and how a lesson goes.
-# **You need:** Python. A GPU is welcome, and not needed.
+# - **You will do:** run one kernel, predict a number, break the kernel, and read what the device says.
+# - **You will learn:** what is counted here, what is modelled, and how a lesson goes.
+# - **You need:** Python. A GPU is welcome, and not needed.
 
 # %%
 from workbook import notebook
@@ -29,41 +29,44 @@ naive.correct
 #
 # ## Predict, then look
 # Memory answers in **sectors** of 32 bytes. The 32 threads of a **warp** ask together: one request. Here neighbouring threads
-# stand in neighbouring *rows*, so when they load `a[row, i]` their addresses lie a whole row, 256 bytes, apart.
+# stand in neighbouring *rows*, so when they load `a[row, i]` their addresses lie a whole row, 64 floats of 4 bytes, apart.
 #
 # How many sectors does a request for `a` touch? And the one for `b[i, col]`, where all 32 threads want the same cell? Write
-# the mean of the two:
+# the mean of the two in place of the dots, and run the cells one by one. The answers below a guess are folded, so that you
+# meet them afterwards; running a cell unfolds it.
 
 # %%
-predicted = None  # sectors per load request: replace None by a number
+predicted = ...  # sectors per load request: a number for the dots
 
 # %%
 notebook.compare("sectors per load request", predicted, naive.sectors_per_request)
-
-# %% [markdown]
-# The picture shows the request for `a`: light blue is what memory has to fetch, dark blue what the warp uses of it.
 
 # %%
 notebook.access_map(naive, line=notebook.line_of(naive, "a[row"))
 
 # %% [markdown]
-# 32 sectors, 1,024 bytes moved, for 128 bytes that anybody wanted. That is the whole story of the first rung, and the next one
-# changes which coordinate is the row. Look at the two lines, predict again, and run:
+# The request for `a`: light blue is what memory has to fetch, dark blue what the warp uses of it. 32 sectors, 1,024 bytes, for
+# 128 bytes that anybody wanted; and 1 sector for `b`, which makes 16.5 on average. That is the whole story of the first
+# rung. The next one changes which coordinate is the row. Look at the two lines, predict again, and run:
 
 # %%
 notebook.changes("matmul/coalesced")
 
 # %%
 coalesced = notebook.run("matmul/coalesced", m=64, n=64, k=64)
-predicted = None  # sectors per load request, after the change
+predicted = ...  # sectors per load request, after the change
 notebook.compare("sectors per load request", predicted, coalesced.sectors_per_request)
 
-# %%
-rows = notebook.time("matmul", ["naive", "coalesced", "tiled"], m=4096, n=4096, k=4096)
-notebook.speedup_bars(rows)
+# %% [markdown]
+# Now `a[row, i]` is the broadcast, 1 sector, and `b[i, col]` a row of 32 neighbours, 4 sectors. What that is worth in time,
+# and what the third rung adds, which brings shared memory:
 
 # %%
-notebook.table(rows)
+times = notebook.time("matmul", ["naive", "coalesced", "tiled"], m=4096, n=4096, k=4096)
+notebook.speedup_bars(times)
+
+# %%
+notebook.table(times)
 
 # %% [markdown]
 # Requests, sectors, conflicts are **exact**: they were counted on the PTX that ran, and a test of this project fails when one

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Threads, blocks, guards
 #
-# **You will do:** number threads by hand, launch too few and too many of them, swap two axes, and watch arrays travel.
-# **You will learn:** which thread does which cell, what a block is in warps, and what a launch does not tell you.
-# **You need:** [start here](00_start_here.ipynb).
+# - **You will do:** number threads by hand, launch too few and too many of them, swap two axes, and watch arrays travel.
+# - **You will learn:** which thread does which cell, what a block is in warps, and what a launch does not tell you.
+# - **You need:** [start here](00_start_here.ipynb).
 
 # %%
 from workbook import notebook
@@ -30,13 +30,15 @@ def where(out):
         out[i] = 100 * cuda.blockIdx.x + cuda.threadIdx.x
 
 
-predicted = None  # out[7]: write a number
+predicted = ...  # out[7]: write a number
 
 # %%
 out = cuda.device_array(10, np.int32)
 where[3, 4](out)
 found = out.copy_to_host()
 notebook.compare("out[7]", predicted, int(found[7]), tag="it is")
+
+# %%
 found
 
 # %%
@@ -65,7 +67,7 @@ figure
 # %%
 from simt.observe import names
 
-predicted = None  # threads without a cell
+predicted = ...  # threads without a cell
 
 # %%
 n, threads = 100, 32
@@ -104,12 +106,12 @@ with notebook.failing():
 #
 # ## A block is made of warps
 # The hardware does not run single threads but **warps** of 32. A block is cut into warps in the order of its threads, x first,
-# then y, then z. A warp that is not full costs as much as a full one.
+# then y, then z. An instruction of a warp that is not full takes its turn like that of a full one.
 #
 # A block of 33 threads runs `where`. How many threads take part in an instruction, on average over its warps?
 
 # %%
-predicted = None  # threads per warp instruction
+predicted = ...  # threads per warp instruction
 
 # %%
 out = cuda.device_array(33, np.int32)
@@ -118,7 +120,8 @@ taking_part = ran.counters[names.THREAD_INSTRUCTIONS] / ran.counters[names.INSTR
 notebook.compare("threads per warp instruction", predicted, taking_part)
 
 # %% [markdown]
-# Half the machine's work thrown away, for one thread. Block sizes are multiples of 32 for that reason.
+# Two warps issue the same instructions; the second has one thread in it, and 31 lanes idle. Nearly half of what the block pays
+# for is thrown away. Block sizes are multiples of 32 for that reason.
 #
 # Blocks of two dimensions are cut the same way. Below, three blocks of 256 threads write the number of their warp. How many
 # *rows* does a warp of the block (16, 16) cover?
@@ -132,23 +135,33 @@ def warp_of(out, in_order):
     in_order[y, x] = number % 32 == cuda.laneid  # the device's own word for the place in the warp
 
 
-predicted = None  # rows of the block (16, 16) in one warp
+predicted = ...  # rows of the block (16, 16) in one warp
+
+# %%
+def warps_of(width, height):
+    """The warp of each thread (height, width); each thread's place in its warp is what the device itself says it is."""
+    warps, in_order = cuda.device_array((height, width), np.int32), cuda.device_array((height, width), np.bool_)
+    warp_of[1, (width, height)](warps, in_order)
+    assert in_order.copy_to_host().all()
+    return warps.copy_to_host()
+
+
+def rows_of_first(warps):
+    return len(np.unique(np.nonzero(warps == 0)[0]))
+
+
+notebook.compare("rows of the block (16, 16) in one warp", predicted, rows_of_first(warps_of(16, 16)))
 
 # %%
 shapes = [(32, 8), (16, 16), (8, 32)]
 figure, panels = plt.subplots(1, 3, figsize=(10, 4), layout="constrained", width_ratios=[2, 1.2, 0.8])
 for axes, (width, height) in zip(panels, shapes, strict=True):
-    warps, in_order = cuda.device_array((height, width), np.int32), cuda.device_array((height, width), np.bool_)
-    warp_of[1, (width, height)](warps, in_order)
-    assert in_order.copy_to_host().all()
-    warps = warps.copy_to_host()
-    rows_of_first = len(np.unique(np.nonzero(warps == 0)[0]))
+    warps = warps_of(width, height)
+    rows = rows_of_first(warps)
     axes.imshow(warps, cmap="tab10", vmin=0, vmax=9)
-    axes.set_title(f"block {(width, height)}: {rows_of_first} row{'s' * (rows_of_first > 1)} a warp", fontsize=10)
+    axes.set_title(f"block {(width, height)}: {rows} row{'s' * (rows > 1)} a warp")
     axes.set_xlabel("threadIdx.x")
     axes.set_ylabel("threadIdx.y")
-    if (width, height) == (16, 16):
-        notebook.compare("rows of the block (16, 16) in one warp", predicted, rows_of_first)
 plt.close(figure)
 figure
 
@@ -173,8 +186,8 @@ def brighten(image):
 # the two numbers of that grid, how many of the 7,000 cells stay untouched?
 
 # %%
-blocks_predicted = None  # blocks of the right grid
-untouched_predicted = None  # cells that the swapped grid leaves alone
+blocks_predicted = ...  # blocks of the right grid
+untouched_predicted = ...  # cells that the swapped grid leaves alone
 
 # %%
 rows, cols, block = 70, 100, (32, 8)
@@ -197,7 +210,7 @@ notebook.compare("cells untouched by the swapped grid", untouched_predicted, int
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.3), layout="constrained")
 for axes, image, grid in zip(panels, (whole, partly), (right, swapped), strict=True):
     axes.imshow(image, cmap="Blues", vmin=0, vmax=1.4)
-    axes.set_title(f"grid {grid}: {(image == 0).sum()} cells untouched", fontsize=10)
+    axes.set_title(f"grid {grid}: {(image == 0).sum()} cells untouched")
     axes.set_xlabel("column")
     axes.set_ylabel("row")
 plt.close(figure)
@@ -221,7 +234,7 @@ for grid, block in [(1, (32, 33)), (0, 32), ((4, 70_000), 32), (1, (8, 8, 65))]:
 # cells come out right, the block numbers aside. How many times as many instructions do its warps execute?
 
 # %%
-predicted = None  # times as many
+predicted = ...  # times as many
 
 # %%
 out = cuda.device_array(128, np.int32)
@@ -231,7 +244,8 @@ ratio = turned.counters[names.INSTRUCTIONS] / meant.counters[names.INSTRUCTIONS]
 notebook.compare("warp instructions, times as many", predicted, ratio)
 
 # %% [markdown]
-# Four threads in each warp, 28 lanes idle. Correct, and eight times the work: the kind of fault that only a counter shows.
+# Four threads in each warp, 28 lanes idle. Correct, and eight times the instructions: the kind of fault that only a counter
+# shows.
 #
 # ## Arrays travel
 # A kernel reads and writes memory of the device. Give it a NumPy array, and Numba copies it there before the launch and back
@@ -265,8 +279,8 @@ print(f"with a device array: {len(said)} warnings")
 # `copy_to_host` after them?
 
 # %%
-by_launch = None  # MiB, ten launches on the NumPy array
-by_hand = None  # MiB, to_device, ten launches, copy_to_host
+by_launch = ...  # MiB, ten launches on the NumPy array
+by_hand = ...  # MiB, to_device, ten launches, copy_to_host
 mib = host.nbytes / 2**20
 notebook.compare("NumPy array, MiB", by_launch, 10 * 2 * mib, tag="it is")
 notebook.compare("device array, MiB", by_hand, 2 * mib, tag="it is")
@@ -298,8 +312,8 @@ with warnings.catch_warnings(action="ignore"):
     print(f"NumPy array {elapsed_us(on_numpy):,.0f} us, device array {elapsed_us(on_the_device):,.0f} us")
 
 # %% [markdown]
-# These microseconds are modelled, with 25 GB/s for the bus; a GPU measures its own. Either way the kernel is a small part of
-# them: most of what one "measures" on a NumPy array are copies.
+# These microseconds are modelled, with the rate for the bus that stands in `simt/model/devices/`; a GPU measures its own. The
+# kernel is the same in both numbers, so most of what one "measures" on a NumPy array are copies.
 #
 # ## A launch does not wait
 # On a GPU a launch only puts work into a queue, the **stream**, and returns. What is queued runs in order. Copies to the host
@@ -313,7 +327,7 @@ def add_one(x):
         x[i] += 1
 
 
-predicted = None  # x[0]
+predicted = ...  # x[0]
 
 # %%
 x = cuda.to_device(np.zeros(64, np.int32))

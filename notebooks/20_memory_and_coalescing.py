@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Memory and coalescing
 #
-# **You will do:** predict how many sectors a warp fetches for strides, offsets, layouts and block shapes; look at the maps.
-# **You will learn:** to see a request the way memory does, and what caches repair.
-# **You need:** [threads, blocks, guards](10_threads_blocks_guards.ipynb).
+# - **You will do:** predict how many sectors a warp fetches for strides, offsets, layouts and block shapes; look at the maps.
+# - **You will learn:** to see a request the way memory does, and what caches repair.
+# - **You need:** [threads, blocks, guards](10_threads_blocks_guards.ipynb).
 
 # %%
 from workbook import notebook
@@ -44,7 +44,7 @@ gathered().sectors_per_request
 # stride 2 every other float is skipped. How many sectors?
 
 # %%
-predicted = None  # sectors per request at stride 2
+predicted = ...  # sectors per request at stride 2
 
 # %%
 two = gathered(stride=2)
@@ -58,14 +58,16 @@ notebook.access_map(two)
 # and why there? Write the stride:
 
 # %%
-predicted = None  # the first stride at which a request takes as many sectors as it ever will
+predicted = ...  # the first stride at which a request takes as many sectors as it ever will
+
+# %%
+strides = np.arange(1, 34)
+sectors = np.array([gathered(stride=int(stride)).sectors_per_request for stride in strides])
+notebook.compare("first stride with the most sectors", predicted, int(strides[sectors.argmax()]))
 
 # %%
 import matplotlib.pyplot as plt
 
-strides = np.arange(1, 34)
-sectors = np.array([gathered(stride=int(stride)).sectors_per_request for stride in strides])
-notebook.compare("first stride with the most sectors", predicted, int(strides[sectors.argmax()]))
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.3), layout="constrained")
 left.bar(strides, sectors, color="#0072B2")
 left.set_ylabel("sectors per request")
@@ -85,11 +87,13 @@ figure
 # Stride 1 again, but the warp starts one float late, at byte 4. How many sectors?
 
 # %%
-predicted = None  # sectors per request at offset 1
+predicted = ...  # sectors per request at offset 1
 
 # %%
 one_late = gathered(offset=1)
 notebook.compare("sectors per request", predicted, one_late.sectors_per_request)
+
+# %%
 notebook.access_map(one_late)
 
 # %%
@@ -105,7 +109,7 @@ for offset in range(0, 17, 2):
 # All 32 lanes load `x[5]`. How many sectors?
 
 # %%
-predicted = None  # sectors per request at stride 0
+predicted = ...  # sectors per request at stride 0
 
 # %%
 same = gathered(stride=0, offset=5)
@@ -143,29 +147,39 @@ def counted(kernel, blocks, threads, *arrays):
     return notebook.count(lambda: kernel[blocks, threads](*arrays), kernel.py_func.__name__)
 
 
-requests_predicted = None  # load requests for 16 KiB at 16 bytes a lane
-sectors_predicted = None  # sectors of one of them
+requests_predicted = ...  # load requests for 16 KiB at 16 bytes a lane
+sectors_predicted = ...  # sectors of one of them
 
 # %%
 TOTAL_BYTES = 1 << 14
-print("bytes a lane  requests  sectors per request  sectors  wavefronts")
-for width in (1, 2, 4, 8, 16):
+
+
+def copied(width):
+    """TOTAL_BYTES, copied by lanes that take `width` bytes at a time."""
     dtype = np.dtype(f"int{8 * width}" if width <= 8 else "float32")
     source = cuda.to_device(np.zeros(TOTAL_BYTES // dtype.itemsize, dtype))
     target = cuda.device_array_like(source)
-    ran = counted(copy_fours if width == 16 else copy, TOTAL_BYTES // width // 256, 256, source, target)
+    return counted(copy_fours if width == 16 else copy, TOTAL_BYTES // width // 256, 256, source, target)
+
+
+widest = copied(16)
+notebook.compare("requests at 16 bytes", requests_predicted, widest.counters[names.GLOBAL_REQUESTS_LD])
+notebook.compare("sectors per request at 16 bytes", sectors_predicted, widest.sectors_per_request)
+
+# %%
+print("bytes a lane  requests  sectors per request  sectors  wavefronts")
+for width in (1, 2, 4, 8, 16):
+    ran = copied(width)
     requests, fetched = ran.counters[names.GLOBAL_REQUESTS_LD], ran.counters[names.GLOBAL_SECTORS_LD]
     wavefronts = ran.counters[names.GLOBAL_WAVEFRONTS_LD]
     print(f"{width:12}  {requests:8}  {ran.sectors_per_request:19g}  {fetched:7}  {wavefronts:10}")
-notebook.compare("requests at 16 bytes", requests_predicted, requests)
-notebook.compare("sectors per request at 16 bytes", sectors_predicted, ran.sectors_per_request)
 
 # %% [markdown]
 # The sectors are the same 512 in every row, and each is used whole: *sectors per request* alone says nothing, one must hold
 # it against the width. What changes is how often the unit is asked: 512 times for bytes, 32 times for 16-byte loads. From 4
 # bytes on the **wavefronts** stay the same, since one passes at most 128 bytes; a wide load saves instructions, not
-# bandwidth. That pays where a kernel is short of instructions, and does nothing where it waits for memory. int8 data loaded
-# byte by byte pays four times over.
+# bandwidth. That pays where a kernel is short of instructions, and does nothing where it waits for memory. Bytes loaded one by
+# one need four times the requests of words, and four times the wavefronts.
 #
 # ## Array of structures, structure of arrays
 # A thousand particles with x, y, z and mass. Stored particle by particle (AoS, shape `(n, 4)`), or field by field (SoA, shape
@@ -184,8 +198,8 @@ def x_of_soa(p, out):
     out[i] = p[0, i]
 
 
-sectors_predicted = None  # sectors per request with AoS
-percent_predicted = None  # % of the fetched bytes that are used
+sectors_predicted = ...  # sectors per request with AoS
+percent_predicted = ...  # % of the fetched bytes that are used
 
 # %%
 n = 1024
@@ -195,10 +209,13 @@ apart, together = counted(x_of_aos, n // 256, 256, aos, out), counted(x_of_soa, 
 used = 100 * apart.counters[names.GLOBAL_BYTES_REQUESTED_LD] / (32 * apart.counters[names.GLOBAL_SECTORS_LD])
 notebook.compare("sectors per request, AoS", sectors_predicted, apart.sectors_per_request)
 notebook.compare("% of bytes used, AoS", percent_predicted, used)
+
+# %%
+print(f"AoS: {apart.sectors_per_request:g} sectors per request, {used:g} % of the bytes used")
 print(f"SoA: {together.sectors_per_request:g} sectors per request")
 
 # %% [markdown]
-# Clear enough. But now a kernel that needs all four fields. Three ways: SoA, AoS field by field, and AoS with one 16-byte load.
+# SoA wins. But now a kernel that needs all four fields. Three ways: SoA, AoS field by field, and AoS with one 16-byte load.
 
 # %%
 @cuda.jit
@@ -229,8 +246,8 @@ for kernel, p in ((sum_of_soa, soa), (sum_of_aos, aos), (sum_of_aos_at_once, aos
 # %% [markdown]
 # Field by field, AoS asks for the same 16 sectors four times, and the first-level cache has to give them back three times. The
 # last column says that no layout fetches more *different* sectors. And with one wide load AoS is as good as SoA, with a
-# quarter of the requests. So: SoA where kernels pick fields, AoS of 16 bytes where they take whole particles. "Always SoA" is a
-# rule of thumb, the sectors are the reason.
+# quarter of the requests. So: SoA where kernels pick fields, AoS of 16 bytes where they take whole particles. "Always SoA" is
+# a rule of thumb, the sectors are the reason.
 #
 # ## Two dimensions: the shape of the block
 # Copying a matrix of 256 x 256 with blocks of 256 threads, x along the row. You know how a block is cut into warps: (32, 8)
@@ -244,19 +261,21 @@ def copy_2d(x, out):
         out[row, col] = x[row, col]
 
 
-predicted = None  # sectors per request with blocks of (4, 64)
+predicted = ...  # sectors per request with blocks of (4, 64)
 
 # %%
 matrix = cuda.to_device(np.zeros((256, 256), np.float32))
 target = cuda.device_array_like(matrix)
-runs = {}
-for block in ((32, 8), (16, 16), (8, 32), (4, 64), (1, 256)):
-    runs[block] = counted(copy_2d, (256 // block[0], 256 // block[1]), block, matrix, target)
-    print(f"block {block!s:8}: {runs[block].sectors_per_request:4g} sectors per request")
+shapes = ((32, 8), (16, 16), (8, 32), (4, 64), (1, 256))
+runs = {block: counted(copy_2d, (256 // block[0], 256 // block[1]), block, matrix, target) for block in shapes}
 notebook.compare("sectors per request, block (4, 64)", predicted, runs[4, 64].sectors_per_request)
 
 # %%
 notebook.access_map(runs[4, 64])
+
+# %%
+for block, ran in runs.items():
+    print(f"block {block!s:8}: {ran.sectors_per_request:4g} sectors per request")
 
 # %% [markdown]
 # Down to 8 columns nothing is lost: a piece of 8 floats fills its sector. Below that, sectors are shared out among warps and
@@ -290,8 +309,8 @@ def sum_columns(x, out):
     out[col] = total
 
 
-rows_predicted = None  # % of sectors that L1 has, sum over rows
-columns_predicted = None  # the same, sum over columns
+rows_predicted = ...  # % of sectors that L1 has, sum over rows
+columns_predicted = ...  # the same, sum over columns
 
 # %%
 import simt
@@ -304,15 +323,19 @@ of_rows_and_columns = [launch.counters for launch in profile.launches]
 hits = [100 * c[names.L1_HITS_LD] / c[names.GLOBAL_SECTORS_LD] for c in of_rows_and_columns]
 notebook.compare("% L1 hits, rows", rows_predicted, hits[0], tag="simulated")
 notebook.compare("% L1 hits, columns", columns_predicted, hits[1], tag="simulated")
+
+# %%
 for what, c in zip(("rows", "columns"), of_rows_and_columns, strict=True):
-    moved = 32 * c[names.DRAM_READ_SECTORS]
-    print(f"{what:7}: {c[names.GLOBAL_SECTORS_LD]:6} sectors asked of L1, {moved:7,} bytes from DRAM")
+    asked, moved, wavefronts = c[names.GLOBAL_SECTORS_LD], 32 * c[names.DRAM_READ_SECTORS], c[names.GLOBAL_WAVEFRONTS_LD]
+    percent = 100 * c[names.L1_HITS_LD] / asked
+    print(f"{what:7}: {wavefronts:6,} wavefronts, {asked:6,} sectors, {percent:4.1f} % from L1, {moved:7,} bytes from DRAM")
 
 # %% [markdown]
 # The bytes from DRAM are the same: 256 KiB, the matrix, once. A low hit rate is no fault, and a high one no merit: the
 # coalesced kernel has 0 % because it never asks twice. What the cache does not repair is the asking: eight times as many
-# sectors have to pass through L1, where each of those requests occupies the load/store unit 32 times. And it repairs only as
-# long as the sectors stay: with more rows in flight than L1 has room for, they are gone before their turn comes.
+# sectors have to pass through L1, and each of those requests is cut into wavefronts that take turns at the load/store unit.
+# And it repairs only as long as the sectors stay: with more rows in flight than L1 has room for, they are gone before their
+# turn.
 #
 # Exact here are requests and sectors; hit rates and DRAM bytes are *simulated*, with each block alone in its share of a cold
 # L1. On a GPU, Nsight Compute has the same counters under the same names (`l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum`),

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Matmul: naive to tiled
 #
-# **You will do:** count a matmul's work by hand, climb the first three rungs, take barriers away, cause bank conflicts.
-# **You will learn:** how sharing saves traffic, what shared memory demands in return, how to find the next bottleneck.
-# **You need:** [memory and coalescing](20_memory_and_coalescing.ipynb).
+# - **You will do:** count a matmul's work by hand, climb the first three rungs, take barriers away, cause bank conflicts.
+# - **You will learn:** how sharing saves traffic, what shared memory demands in return, how to find the next bottleneck.
+# - **You need:** [memory and coalescing](20_memory_and_coalescing.ipynb).
 
 # %%
 from workbook import notebook
@@ -17,8 +17,8 @@ notebook.start("h100")
 # is fetched once?
 
 # %%
-flops = None  # FLOP
-least_bytes = None  # bytes of A and B together
+flops = ...  # FLOP
+least_bytes = ...  # bytes of A and B together
 
 # %%
 from simt.observe import names
@@ -38,11 +38,13 @@ notebook.show("matmul/naive")
 # How many times does the launch ask for each byte of A and B?
 
 # %%
-predicted = None  # times
+predicted = ...  # times
 
 # %%
 asked = naive.counters[names.GLOBAL_BYTES_REQUESTED_LD]
 notebook.compare("times that each byte is asked for", predicted, asked / naive.counters[names.FOOTPRINT_BYTES_LD])
+
+# %%
 print(f"{asked:,} bytes asked for")
 
 # %% [markdown]
@@ -57,17 +59,21 @@ print(f"{asked:,} bytes asked for")
 notebook.changes("matmul/coalesced")
 
 # %% [markdown]
-# 512 warps, 128 rounds, two loads in each. Before: 32 sectors for A, 1 for B. After? Predict the sectors of all loads together:
+# 512 warps, 128 rounds, two loads in each. Before: 32 sectors for A, 1 for B. After? Predict the sectors of all loads
+# together:
 
 # %%
-predicted = None  # sectors of all load requests of the second rung
+predicted = ...  # sectors of all load requests of the second rung
 
 # %%
 coalesced = notebook.run("matmul/coalesced", **SIZES)
 notebook.compare("sectors, all loads", predicted, coalesced.counters[names.GLOBAL_SECTORS_LD])
+
+# %%
 for ran in (naive, coalesced):
     requests, sectors = ran.counters[names.GLOBAL_REQUESTS_LD], ran.counters[names.GLOBAL_SECTORS_LD]
     print(f"{ran.name:16}  right: {ran.correct}  {requests:,} load requests, {sectors:9,} sectors")
+print(f"{naive.counters[names.GLOBAL_SECTORS_LD] / coalesced.counters[names.GLOBAL_SECTORS_LD]:.1f} times fewer sectors")
 
 # %% [markdown]
 # 6.6 times fewer sectors, and not one request less. What does a warp do, then, between its multiply-adds?
@@ -81,7 +87,7 @@ print(f"{multiply_adds:,} of {all_of_them:,} instructions are multiply-adds: {10
 
 # %% [markdown]
 # The picture counts machine instructions (SASS), *estimated*: how often each piece of the kernel ran, times what the
-# assembler made of it. The 4.5 % below it are PTX, counted. Either way the multiply-adds nearly drown: two loads for each,
+# assembler made of it. The share below it is of PTX, counted. Either way the multiply-adds nearly drown: two loads for each,
 # and around them the arithmetic of indices. Numba computes addresses in 64 bits, in every round, and provides for negative
 # indices. Better code could save much of that, but no compiler makes the loads go away. To need fewer of them, threads must
 # share.
@@ -98,8 +104,8 @@ notebook.show("matmul/tiled")
 # How many *global* load requests do its 512 warps need, with k = 128? And how many loads from shared memory?
 
 # %%
-global_predicted = None  # global load requests
-shared_predicted = None  # shared load requests
+global_predicted = ...  # global load requests
+shared_predicted = ...  # shared load requests
 
 # %%
 tiled = notebook.run("matmul/tiled", **SIZES)
@@ -181,20 +187,22 @@ for without in ({}, {"first": False}, {"second": False}):
 # threads, half a warp. Will the version without its second barrier give wrong numbers?
 
 # %%
-predicted = None  # wrong cells, of 576
+predicted = ...  # wrong cells, of 576
 
 # %%
 wrong, findings = tried(4, second=False)
 notebook.compare("wrong cells", predicted, wrong)
-print(f"{len(findings)} findings")
+
+# %%
+print(f"{wrong} wrong cells, {len(findings)} findings")
 print(findings[0].text)
 print("what to do:", findings[0].advice)
 
 # %% [markdown]
 # Every number is right, and the kernel is wrong. Here one warp ran in step, as it often does on a GPU too, and no test of
-# values can tell. Nothing in the program says that it must: since Volta, the threads of a warp may part and come back when they
-# like. A checker that asks *what orders these two accesses?* finds it on any input. That is why `./ladder exercise check` runs
-# it on your kernels.
+# values can tell. Nothing in the program says that it must: since Volta, the threads of a warp may part and come back when
+# they like. A checker that asks *what orders these two accesses?* finds it on any input. That is why `./ladder exercise check`
+# runs it on your kernels.
 #
 # The other way to get barriers wrong is to leave before one. "No cell of C for me, so I return" is a natural guard:
 
@@ -229,7 +237,7 @@ for finding in ran.findings:
 # `tile_b[i, x]`: 32 words in a row. How many bank conflicts has the launch?
 
 # %%
-predicted = None  # bank conflicts
+predicted = ...  # bank conflicts
 notebook.compare("bank conflicts", predicted, tiled.bank_conflicts)
 
 # %% [markdown]
@@ -251,8 +259,8 @@ def flipped_with(width):
     return kernel
 
 
-predicted_32 = None  # wavefronts per load, rows of 32 floats
-predicted_33 = None  # wavefronts per load, rows of 33 floats
+predicted_32 = ...  # wavefronts per load, rows of 32 floats
+predicted_33 = ...  # wavefronts per load, rows of 33 floats
 
 # %%
 def flipped_and_counted(width):
@@ -276,7 +284,7 @@ for axes, width in zip(panels, flipped, strict=True):
     load = next(s for s in flipped[width].launches[0].samples if (s.space, s.action) == ("shared", "load"))
     banks = np.array(load.addresses) // 4 % 32
     axes.scatter(banks, range(32), marker="s", s=14, color="#D55E00" if len(set(banks)) == 1 else "#0072B2")
-    axes.set_title(f"rows of {width} floats; wavefronts: {wavefronts(flipped[width]):g}", fontsize=10)
+    axes.set_title(f"rows of {width} floats; wavefronts: {wavefronts(flipped[width]):g}")
     axes.set_xlim(-1, 32)
     axes.set_xlabel("bank of the word that the lane reads")
     axes.grid(color="#DDDDDD")
@@ -286,36 +294,49 @@ plt.close(figure)
 figure
 
 # %% [markdown]
-# Without padding all 32 lanes queue at one bank; with it, each has a bank for itself. 128 bytes of shared
-# memory buy a factor of 32 at that line. The matmul rungs above this one will need the same trick.
+# Without padding all 32 lanes queue at one bank; with it, each has a bank for itself. 32 unused words, 128 bytes of shared
+# memory, buy a factor of 32 at that line. The matmul rungs above this one will meet bank conflicts again.
 #
 # ## What it brings
-# The figures of the three rungs, for m = n = 4096 and k = 256, from a sample of the blocks:
+# The figures of the three rungs, from a sample of the blocks:
 
 # %%
-rows = notebook.time("matmul", ["naive", "coalesced", "tiled"], m=4096, n=4096, k=256)
-notebook.speedup_bars(rows)
+times = notebook.time("matmul", ["naive", "coalesced", "tiled"], m=4096, n=4096, k=256)
+notebook.speedup_bars(times)
 
 # %%
-notebook.table(rows)
+notebook.table(times)
 
 # %% [markdown]
 # Those times are **modelled**, from counters and published facts of the device, and the model's error is not validated yet.
-# For comparison, what was *measured*, by others: on an A6000 with CUDA C at 4092 x 4092 x 4092, the same three rungs reach
-# 309, 1,987 and 2,980 GFLOP/s (S. Boehm, README of SGEMM_CUDA): steps of 6.4x and 1.5x. The order is the same, the steps are
-# not. Another device, another compiler, other index arithmetic: take from a model which unit is the bottleneck, and measure
-# before you tell anyone a factor.
+# For comparison, what was *measured*, by others, on another device and with CUDA C, for kernels that make the same changes:
+
+# %%
+notebook.published("matmul", "a6000")
+
+# %% [markdown]
+# For these three the order is the same, the steps are not. Another device, another compiler, other index arithmetic: take from
+# a model which unit is the bottleneck, and measure before you tell anyone a factor.
 #
 # Where do the three stand below the roof?
 
 # %%
 notebook.roofline([naive, coalesced, tiled])
 
+# %%
+import simt
+
+for ran in (naive, coalesced, tiled):
+    print(f"{ran.name:16}  {ran.launches[0].blocks_total} blocks for {simt.device().sm_count} SMs")
+print(f"{tiled.name}: {tiled.counters[names.SHARED_REQUESTS_LD] / tiled.counters[names.instructions('fp32')]:g} "
+      "shared loads for each multiply-add")
+
 # %% [markdown]
-# (At 128 x 128 x 128, where 16 blocks leave most of 132 SMs without work: no wonder that all are far below.)
+# All are far below: at 128 x 128 x 128 most SMs have no block at all. The table is of a size that fills them.
 #
-# The third rung is bound by the load/store unit: two shared loads for each multiply-add, for which no tile size helps. The next
-# bottleneck is therefore the way from shared memory to registers, and what is nearer than shared memory is only the registers.
+# And there the third rung is bound by the load/store unit: two shared loads for each multiply-add, for which no tile size
+# helps. The next bottleneck is therefore the way from shared memory to registers, and what is nearer than shared memory is
+# only the registers.
 #
 # ## On your own
 # - How often would each byte of A and B be fetched with tiles of 64? Which limit does a block of 64 x 64 threads break?

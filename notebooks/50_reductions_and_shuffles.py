@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Reductions and shuffles
 #
-# **You will do:** climb from a diverging tree to one atomic per block, follow values through shuffles, catch a race that
+# - **You will do:** climb from a diverging tree to one atomic per block, follow values through shuffles, catch a race that
 # computes the right sum, and find out whose total changes from run to run.
-# **You will learn:** how threads combine what they have, what each way costs, and when it stops to matter.
-# **You need:** [matmul: registers, vectors, warps](40_matmul_registers_vectors_warps.ipynb).
+# - **You will learn:** how threads combine what they have, what each way costs, and when it stops to matter.
+# - **You need:** [matmul: registers, vectors, warps](40_matmul_registers_vectors_warps.ipynb).
 
 # %%
 from workbook import notebook
@@ -28,7 +28,7 @@ notebook.show("reduction/interleaved")
 # (Level 1: threads 0, 2, 4 … add, so all 8 warps are split. At which level does a whole warp do nothing for the first time?)
 
 # %%
-predicted = None  # divergent branches of one block
+predicted = ...  # divergent branches of one block
 
 # %%
 from simt.observe import names
@@ -44,7 +44,7 @@ def counted(step, name):
     return runs[step].counters[name]
 
 
-print("all right:", all(ran.correct for ran in runs.values()))
+assert all(ran.correct for ran in runs.values())
 notebook.compare("divergent branches per block", predicted, counted("interleaved", names.DIVERGENT_BRANCHES) / LAUNCHED)
 
 # %% [markdown]
@@ -60,7 +60,7 @@ notebook.compare("divergent branches per block", predicted, counted("interleaved
 notebook.changes("reduction/strided_index")
 
 # %%
-predicted = None  # divergent branches of one block, strided_index
+predicted = ...  # divergent branches of one block, strided_index
 notebook.compare("divergent branches per block", predicted, counted("strided_index", names.DIVERGENT_BRANCHES) / LAUNCHED)
 
 # %% [markdown]
@@ -84,7 +84,7 @@ def level(out, stride):
 
 
 out = cuda.device_array(256, np.float32)
-predicted = None  # wavefronts of the load on the third level
+predicted = ...  # wavefronts of the load on the third level
 third = notebook.count(lambda: level[1, 256](out, 4), "level 3")
 notebook.compare("wavefronts", predicted, third.counters[names.SHARED_WAVEFRONTS_LD])
 
@@ -92,20 +92,20 @@ notebook.compare("wavefronts", predicted, third.counters[names.SHARED_WAVEFRONTS
 notebook.bank_grid(third)
 
 # %% [markdown]
-# Four banks have all the work. On all levels together, one access each:
+# Four banks have all the work. Now one access of each level; warps that load are counted beside:
 
 # %%
-wavefronts = [notebook.count(lambda: level[1, 256](out, stride)).counters[names.SHARED_WAVEFRONTS_LD]  # noqa: B023 (at once)
-              for stride in (1, 2, 4, 8, 16, 32, 64, 128)]
-print("wavefronts by level:", wavefronts, "in all", sum(wavefronts))
-print("warps that load:    ", [4, 2, 1, 1, 1, 1, 1, 1], "in all 12")
+levels = [notebook.count(lambda: level[1, 256](out, stride)).counters for stride in 2 ** np.arange(8)]  # noqa: B023 (at once)
+for what, name in (("wavefronts by level:", names.SHARED_WAVEFRONTS_LD), ("warps that load:    ", names.SHARED_REQUESTS_LD)):
+    numbers = [counters[name] for counters in levels]
+    print(what, numbers, "in all", sum(numbers))
 
 # %% [markdown]
 # 35 wavefronts more than there are warps that ask, for each of three accesses (two loads, a store). How many bank conflicts
 # will the profiler have found in all 65 blocks?
 
 # %%
-predicted = None  # bank conflicts of strided_index, all blocks
+predicted = ...  # bank conflicts of strided_index, all blocks
 notebook.compare("bank conflicts", predicted, runs["strided_index"].bank_conflicts)
 
 # %% [markdown]
@@ -152,13 +152,16 @@ plt.close(figure)
 figure
 
 # %% [markdown]
-# The last two have the same picture: they differ in *where* the threads read, not in who adds. And both leave most of the block
-# idle: already on the first level half of the threads only wait. `first_add` lets each thread add two values while it loads
-# them. What is left of the barriers? Every warp arrives at 9 of them in each block, one after the load and one per level:
+# The last two have the same picture: they differ in *where* the threads read, not in who adds. And both leave most of the
+# block idle: already on the first level half of the threads only wait. `first_add` lets each thread add two values while it
+# loads them. What is left of the barriers? Every warp arrives at 9 of them in each block, one after the load and one per
+# level:
 
 # %%
-predicted = None  # arrivals of warps at barriers, first_add, in 33 blocks
-print(f"sequential: {counted('sequential', names.BARRIERS):,}")
+print(f"sequential: {counted('sequential', names.BARRIERS):,} arrivals, in {LAUNCHED} blocks of 8 warps")
+
+# %%
+predicted = ...  # arrivals of warps at barriers, first_add, in 33 blocks
 notebook.compare("arrivals at barriers", predicted, counted("first_add", names.BARRIERS))
 
 # %% [markdown]
@@ -184,9 +187,11 @@ print(f"sum {total.copy_to_host()[0]:g}, and it should be {511 * 512 / 2:g}")
 # %%
 import re
 
-predicted = None  # the thread whose store thread 0 ought to wait for
+predicted = ...  # the thread whose store thread 0 ought to wait for
 writer = int(re.search(r"thread \((\d+), 0, 0\) writes", trap.findings[0].text).group(1))
 notebook.compare("thread", predicted, writer, tag="the race checker says")
+
+# %%
 print(trap.findings[0].text)
 
 # %% [markdown]
@@ -195,12 +200,12 @@ print(trap.findings[0].text)
 # orders the two accesses, and the answer is: nothing.
 #
 # ## Shuffles
-# What a warp needs is an instruction that hands values from lane to lane *and* waits for them. `shfl_down_sync(mask, value, d)`
-# gives each lane the value of the lane $d$ further on. Lane $l$ begins with the value $l$, and $d = 16$. What does lane 4 get?
-# And lane 20?
+# What a warp needs is an instruction that hands values from lane to lane *and* waits for them. `shfl_down_sync(mask, value,
+# d)` gives each lane the value of the lane $d$ further on. Lane $l$ begins with the value $l$, and $d = 16$. What does lane 4
+# get? And lane 20?
 
 # %%
-lane_4, lane_20 = None, None  # values that these lanes get
+lane_4, lane_20 = ..., ...  # values that these lanes get
 
 # %%
 ALL_LANES = 0xFFFFFFFF
@@ -258,8 +263,11 @@ figure
 # would it find a 32?
 
 # %%
-predicted = None  # lanes that end with 32, when all begin with 1
+predicted = ...  # lanes that end with 32, when all begin with 1
 notebook.compare("lanes with 32", predicted, int((climbed(np.ones(32))[5] == 32).sum()))
+
+# %%
+print("lanes with 32, from ones:", int((climbed(np.ones(32))[5] == 32).sum()))
 print("from 0, 1, 2 … lanes 0, 1, 15 and 31 end with", [f"{seen[5, lane]:g}" for lane in (0, 1, 15, 31)])
 
 # %% [markdown]
@@ -284,19 +292,19 @@ with notebook.failing():
 
 # %% [markdown]
 # ## On the ladder
-# `shuffle_tail` runs the tree down to 32 values, and lets one warp do the rest with shuffles. Arrivals at barriers per warp
-# and block, where `first_add` has 9?
+# `shuffle_tail` runs the tree down to 32 values, and lets one warp do the rest with shuffles. At how many barriers does each
+# warp of a block arrive, where `first_add` has 9?
 
 # %%
-predicted = None  # barriers of each warp of a block, shuffle_tail
+predicted = ...  # barriers of each warp of a block, shuffle_tail
 notebook.compare("barriers per warp and block", predicted, counted("shuffle_tail", names.BARRIERS) / (33 * 8))
 
 # %%
 notebook.changes("reduction/shuffle_tail")
 
 # %% [markdown]
-# Then why a tree at all? Every warp can add its 32 values by shuffles; 8 sums are left, which the first warp adds the same way.
-# And instead of launching again over the blocks' sums, each block adds its own to the total by one **atomic**. How many
+# Then why a tree at all? Every warp can add its 32 values by shuffles; 8 sums are left, which the first warp adds the same
+# way. And instead of launching again over the blocks' sums, each block adds its own to the total by one **atomic**. How many
 # shuffles does a block issue?
 
 # %%
@@ -304,7 +312,7 @@ notebook.show("reduction/shuffle")
 
 # %%
 BLOCKS = N // 512
-predicted = None  # shuffles (instructions of warps) of one block
+predicted = ...  # shuffles (instructions of warps) of one block
 notebook.compare("shuffles per block", predicted, counted("shuffle", names.instructions("warp")) / BLOCKS)
 
 # %%
@@ -325,10 +333,13 @@ def everybody(x, total):
         cuda.atomic.add(total, 0, x[i])
 
 
-predicted = None  # how often the one address is updated, one after the other
+predicted = ...  # how often the one address is updated, one after the other
 values = cuda.to_device(np.ones(N, np.float32))
 crowd = notebook.count(lambda: everybody[N // 256, 256](values, cuda.to_device(np.zeros(1, np.float32))), "everybody")
 notebook.compare("updates of one address", predicted, crowd.counters[names.ATOMIC_HOTTEST])
+
+# %%
+print(f"{crowd.counters[names.ATOMIC_HOTTEST]:,} updates of one address")
 print(f"atomics take {crowd.launches[0].terms['atomics'] / 1000:.1f} us of {crowd.time_ns / 1000:.1f} us, modelled")
 
 # %% [markdown]
@@ -341,7 +352,7 @@ print(f"atomics take {crowd.launches[0].terms['atomics'] / 1000:.1f} us of {crow
 # `two_pass` has no atomics: blocks store their sums, and one block adds those. How many different totals will each step have?
 
 # %%
-atomic_predicted, two_pass_predicted = None, None  # different totals: vectorised, two_pass
+atomic_predicted, two_pass_predicted = ..., ...  # different totals: vectorised, two_pass
 
 # %%
 import os
@@ -364,21 +375,25 @@ def total_of(name, order):
     return buffers["total"].copy_to_host()[0]
 
 
-different = {}
+found = {}
 for name in ("shuffle", "vectorised", "two_pass"):
     totals = [total_of(name, order) for order in ("forward", "reverse", "7")]  # 7 seeds a random order
-    different[name] = len(set(totals))
-    print(f"{name:10}", *(f"{total:.5f} ({total.view(np.uint32):08x})" for total in totals), sep="   ")
-print(f"exactly    {exact:.6f}")
-notebook.compare("different totals, vectorised", atomic_predicted, different["vectorised"])
-notebook.compare("different totals, two_pass", two_pass_predicted, different["two_pass"])
+    found[name] = totals
 os.environ["SIMT_SCHEDULE"] = "forward"
 del os.environ["SIMT_THREADS"]
+different = {name: len(set(totals)) for name, totals in found.items()}
+notebook.compare("different totals, vectorised", atomic_predicted, different["vectorised"])
+notebook.compare("different totals, two_pass", two_pass_predicted, different["two_pass"])
+
+# %%
+for name, totals in found.items():
+    print(f"{name:10}", *(f"{total:.5f} ({total.view(np.uint32):08x})" for total in totals), sep="   ")
+print(f"exactly    {exact:.6f}")
 
 # %% [markdown]
-# None of them is wrong: all lie within the tolerance that `kernels/reduction` states, with its source. But a test that compares
-# bits, a training run that must be repeated, a search for the change that broke something: they need `two_pass`. Sums of
-# integers, and maxima, do not care: there, every order gives the same.
+# None of them is wrong: all lie within the tolerance that `kernels/reduction` states, with its source. But a test that
+# compares bits, a training run that must be repeated, a search for the change that broke something: they need `two_pass`. Sums
+# of integers, and maxima, do not care: there, every order gives the same.
 #
 # `argmax` uses that. It shuffles pairs of value and index, and its last rung packs a pair into 64 bits so that an atomic
 # maximum can choose: an atomic, and the same in every order. The lowest index wins among equals, and a NaN before all:
@@ -390,14 +405,15 @@ for kind in ("integers", "nan"):
 
 # %% [markdown]
 # ## Where it stops to matter
-# 16.8 million values: 64 MiB, each read once. At 3,350 GB/s, how many microseconds does that take at least?
+# 16.8 million values: 64 MiB, each read once. At the 3,350 GB/s of this device, how many microseconds does that take at least?
 
 # %%
 import simt
 
 BYTES = 4 * LADDER.timed_case["n"]
+assert BYTES == 64 * 2**20 and simt.device().dram_gb_per_s == 3350
 floor_us = BYTES / (simt.device().dram_gb_per_s * 1e3)
-predicted = None  # microseconds
+predicted = ...  # microseconds
 notebook.compare("shortest possible, us", predicted, floor_us, tag="it is")
 
 # %% [markdown]
@@ -406,17 +422,19 @@ notebook.compare("shortest possible, us", predicted, floor_us, tag="it is")
 # %%
 print(f"{counted('many_per_thread', names.GLOBAL_REQUESTS_LD)} load requests, then "
       f"{counted('vectorised', names.GLOBAL_REQUESTS_LD)}")
-predicted = None  # speedup from many_per_thread to vectorised
-rows = {row.step.partition("/")[2]: row for row in notebook.time("reduction", STEPS)}
-notebook.compare("speedup", predicted, rows["many_per_thread"].time_ns / rows["vectorised"].time_ns, tag="modelled")
+
+# %%
+predicted = ...  # speedup from many_per_thread to vectorised
+times = notebook.time("reduction", STEPS)
+notebook.compare("speedup", predicted, times["many_per_thread"].time_ns / times["vectorised"].time_ns, tag=times.kind)
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.4), sharey=True, layout="constrained")
-left.barh(STEPS, [row.time_ns / 1000 for row in rows.values()], color="#0072B2")
+left.barh(STEPS, [row.time_ns / 1000 for row in times], color="#0072B2")
 left.axvline(floor_us, color="#D55E00", label="every byte once, at full rate")
-left.set_xlabel("modelled time, us")
+left.set_xlabel(f"{times.kind} time, us")
 left.legend(frameon=False, fontsize=8)
-instructions = [row.counters[names.INSTRUCTIONS] / (LADDER.timed_case["n"] / 32) for row in rows.values()]
+instructions = [row.counters[names.INSTRUCTIONS] / (LADDER.timed_case["n"] / 32) for row in times]
 bars = right.barh(STEPS, instructions, color="#009E73")
 right.bar_label(bars, fmt=" {:.1f}", fontsize=8)
 right.set_xlabel("PTX instructions of a warp for 32 values")
@@ -426,12 +444,12 @@ plt.close(figure)
 figure
 
 # %%
-notebook.table(list(rows.values()))
+notebook.table(times)
 
 # %% [markdown]
 # The instructions fall from rung to rung, but for `shuffle`, in which all warps shuffle and which pays with them for barriers
-# and launches. The time follows as long as instructions and barriers were what one waited for; from
-# `many_per_thread` on the memory is the limit, and no shuffle makes it faster. From the first rung to the fastest it is 2.2x.
+# and launches. The time follows as long as instructions and barriers were what one waited for. Once the memory is the limit,
+# see *bound by*, no shuffle and no wider load makes it faster: the column *x row above* stays at 1.
 #
 # On the GPU for which this ladder was invented it was another story. M. Harris's slides (*Optimizing Parallel Reduction in
 # CUDA*) give, for $2^{22}$ ints on a G80: 8.054, 3.456, 1.722, 0.965, 0.536, 0.381, 0.268 ms. There every rung paid, thirty

@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Quantised ops
 #
-# **You will do:** turn floats into 8 and 4 bits by hand and by kernel, multiply the codes, read weights of half a byte, and
+# - **You will do:** turn floats into 8 and 4 bits by hand and by kernel, multiply the codes, read weights of half a byte, and
 # watch the error grow through a stack of layers.
-# **You will learn:** why bytes decide, what a scale should cover, how a wrong layout passes its test, where errors come from.
-# **You need:** [reductions and shuffles](50_reductions_and_shuffles.ipynb).
+# - **You will learn:** why bytes decide, what a scale should cover, how a wrong layout passes its test, where errors come from.
+# - **You need:** [reductions and shuffles](50_reductions_and_shuffles.ipynb).
 
 # %%
 from workbook import notebook
@@ -14,11 +14,11 @@ notebook.start("h100")
 # %% [markdown]
 # ## Why bytes decide
 # A decoder makes one token at a time: every layer multiplies *one* vector by its weights, and each weight is used once. Take a
-# layer of 14,336 x 4,096 weights. At 3,350 GB/s, how many microseconds does reading them take in float32? And their
-# multiplications and additions, at the peak of float32?
+# layer of 14,336 x 4,096 weights. This device reads 3,350 GB and computes 66,900 GFLOP in float32 in a second, at its best.
+# How many microseconds does reading the weights take in float32? And their multiplications and additions?
 
 # %%
-read_us, compute_us = None, None  # microseconds
+read_us, compute_us = ..., ...  # microseconds
 
 # %%
 import numpy as np
@@ -26,17 +26,22 @@ import numpy as np
 import simt
 
 device = simt.device()
+assert device.dram_gb_per_s == 3350 and round(device.peak_gflops("fp32"), -2) == 66_900
 WEIGHTS = 14_336 * 4_096
 GROUP = 128  # int4: a float32 scale for each 128 weights
 bytes_per_weight = {"float32": 4, "float16": 2, "int8": 1, "int4": 0.5 + 4 / GROUP}
 floor_us = {name: WEIGHTS * each / (device.dram_gb_per_s * 1e3) for name, each in bytes_per_weight.items()}
 notebook.compare("to read, us", read_us, floor_us["float32"], tag="it is")
-notebook.compare("to compute, us", compute_us, 2 * WEIGHTS / (device.peak_gflops("fp32") * 1e3), tag="it is")
+arithmetic_us = 2 * WEIGHTS / (device.peak_gflops("fp32") * 1e3)
+notebook.compare("to compute, us", compute_us, arithmetic_us, tag="it is")
+
+# %%
+print(f"arithmetic {arithmetic_us:.2f} us, a share of {arithmetic_us / floor_us['float32']:.3f} of the time to read float32")
 for name, us in floor_us.items():
     print(f"{name:8} {8 * bytes_per_weight[name]:5.2f} bits each, {us:5.1f} us")
 
 # %% [markdown]
-# Arithmetic needs a fortieth of the time. Weights of 4 bits could make the layer more than seven times as fast, on the same
+# Arithmetic needs a small part of the time. Weights of 4 bits could make the layer more than seven times as fast, on the same
 # memory. So: store small integers, the **codes**, and a **scale** that says what a code of 1 is worth.
 #
 # ## Codes by hand
@@ -52,7 +57,7 @@ notebook.show(codes.code_of)
 # A row holds 254, -254, 1, 3, 5. What are the codes of 1, 3 and 5?
 
 # %%
-code_of_1, code_of_3, code_of_5 = None, None, None
+code_of_1, code_of_3, code_of_5 = ..., ..., ...
 
 # %%
 from numba import cuda
@@ -70,9 +75,11 @@ def quantised(x):
 
 
 found, scale = quantised([[254, -254, 1, 3, 5]])
-print("scale", scale[0], "codes", found[0])
 for said, code, number in zip((code_of_1, code_of_3, code_of_5), found[0, 2:], (1, 3, 5), strict=True):
     notebook.compare(f"code of {number}", said, int(code), tag="it is")
+
+# %%
+print("scale", scale[0], "codes", found[0])
 
 # %% [markdown]
 # 0.5, 1.5 and 2.5 go to the even neighbour: 0, 2, 2. Always upwards would push every sum a little upwards as well. The code
@@ -83,27 +90,30 @@ for said, code, number in zip((code_of_1, code_of_3, code_of_5), found[0, 2:], (
 # What code gets $190u$?
 
 # %%
-predicted = None  # code of 190 u
+predicted = ...  # code of 190 u
 u = 2.0**-149
 special = {"zeros": [0, 0, 0, 0], "infinity": [1, -2, np.inf, 4], "NaN": [1, np.nan, 3, 4],
            "tiny": [190 * u, 100 * u, -190 * u, 0]}
 found, scale = quantised(list(special.values()))
+notebook.compare("code of 190 u", predicted, int(found[3, 0]), tag="it is")
+
+# %%
 for name, q, s in zip(special, found, scale, strict=True):
     with np.errstate(invalid="ignore"):  # 0 times infinity is the NaN that it should be
         print(f"{name:9} scale {s:<8.3g} codes {q!s:20} mean {q * s}")
-notebook.compare("code of 190 u", predicted, int(found[3, 0]), tag="it is")
+print("cut to 8 bits, 190 would be", np.array(190).astype(np.int8))
 
 # %% [markdown]
 # It **saturates**: 190 does not fit and becomes 127. A conversion that wraps would make it -66. Zeros stay zeros with scale 0,
 # and an infinity or a NaN spoils its group visibly, but no other.
 #
 # ## What it costs
-# Finding the absmax of a row is a reduction, as in the last notebook. The least that a kernel can move per number is 4 bytes in
-# and 1 out, and the row's scale. How many bytes per number does the first step ask for, which reads the row twice? How many
+# Finding the absmax of a row is a reduction, as in the last notebook. The least that a kernel can move per number is 4 bytes
+# in and 1 out, and the row's scale. How many bytes per number does the first step ask for, which reads the row twice? How many
 # the last one, which keeps the row in registers? Rows have 256 numbers.
 
 # %%
-first_predicted, last_predicted = None, None  # bytes per number
+first_predicted, last_predicted = ..., ...  # bytes per number
 
 # %%
 from simt.observe import names
@@ -119,6 +129,10 @@ def bytes_per_number(ran):
 first, last = (notebook.run(f"quantise/{step}", rows=ROWS, columns=COLUMNS) for step in ("thread_per_row", "registers"))
 notebook.compare("bytes per number, thread_per_row", first_predicted, bytes_per_number(first))
 notebook.compare("bytes per number, registers", last_predicted, bytes_per_number(last))
+
+# %%
+for ran in (first, last):
+    print(f"{ran.name:23} {bytes_per_number(ran):.3f} bytes per number")
 print(f"sectors per load request: {first.sectors_per_request:g}, then {last.sectors_per_request:g}; "
       f"load requests: {first.counters[names.GLOBAL_REQUESTS_LD]:,}, then {last.counters[names.GLOBAL_REQUESTS_LD]:,}")
 
@@ -130,14 +144,14 @@ print(f"sectors per load request: {first.sectors_per_request:g}, then {last.sect
 # bits per number are int8 in groups of 32? And int4 in groups of 128?
 
 # %%
-int8_bits, int4_bits = None, None  # bits per number, scales included
+int8_bits, int4_bits = ..., ...  # bits per number, scales included
 notebook.compare("bits, int8 in groups of 32", int8_bits, 8 + 32 / 32, tag="it is")
 notebook.compare("bits, int4 in groups of 128", int4_bits, 4 + 32 / 128, tag="it is")
 
 # %% [markdown]
-# And they buy accuracy. 16 rows of 256 normal numbers; each row is twice as large as the one before, and one column is 30 times
-# as large as the others, as some columns of a transformer's activations are (Dettmers et al., *LLM.int8()*, 2022). Quantise
-# on the device, multiply by the scales, and compare:
+# And they buy accuracy. 16 rows of 256 normal numbers; each row is twice as large as the one before, and one column is 30
+# times as large as the others, as some columns of a transformer's activations are (Dettmers et al., *LLM.int8()*, 2022).
+# Quantise on the device, multiply by the scales, and compare:
 
 # %%
 import matplotlib.pyplot as plt
@@ -178,7 +192,7 @@ notebook.show(int4.pack_kernel)
 # The codes -8 and 7, packed. Which byte is that, as a number from 0 to 255?
 
 # %%
-predicted = None  # 0 to 255
+predicted = ...  # 0 to 255
 
 
 def packed(row):
@@ -188,7 +202,9 @@ def packed(row):
 
 
 notebook.compare("the byte", predicted, int(packed([-8, 7])[0, 0]), tag="it is")
-for row in ([0, 1, 2, 3, 4, 5, 6, 7], [-8, -7, -6, -5], [1, 2, -3]):
+
+# %%
+for row in ([-8, 7], [0, 1, 2, 3, 4, 5, 6, 7], [-8, -7, -6, -5], [1, 2, -3]):
     print(row, "->", packed(row)[0].tobytes().hex(" "))
 
 # %% [markdown]
@@ -243,7 +259,7 @@ print(f"low nibble first {error_with(inputs['packed']):.1e}, high nibble first {
 # %%
 from kernels.quant import int8_matmul
 
-predicted = None  # largest k
+predicted = ...  # largest k
 notebook.compare("largest k", predicted, int8_matmul.LARGEST_K, tag="it is")
 
 # %% [markdown]
@@ -259,7 +275,7 @@ def one(a, b, total):
     total[0] = dp4a(a[0], b[0], total[0])
 
 
-predicted = None
+predicted = ...
 words = [cuda.to_device(np.array(four, np.int8).view(np.int32)) for four in ([1, -2, 3, -4], [5, 6, 7, 8])]
 total = cuda.to_device(np.array([100], np.int32))
 one[1, 1](*words, total)
@@ -272,11 +288,13 @@ notebook.changes("int8_matmul/dp4a")
 # A tile of words instead of one of codes. Loads of shared memory, before and after: how many times fewer?
 
 # %%
-predicted = None  # shared load requests of tiled / of dp4a
+predicted = ...  # shared load requests of tiled / of dp4a
 tiled, by_fours = (notebook.run(f"int8_matmul/{step}", m=64, n=64, k=128) for step in ("tiled", "dp4a"))
 loads = [ran.counters[names.SHARED_REQUESTS_LD] for ran in (tiled, by_fours)]
-print(f"right: {tiled.correct and by_fours.correct}; shared loads {loads[0]:,}, then {loads[1]:,}")
 notebook.compare("times fewer", predicted, loads[0] / loads[1])
+
+# %%
+print(f"right: {tiled.correct and by_fours.correct}; shared loads {loads[0]:,}, then {loads[1]:,}")
 
 # %% [markdown]
 # The compiler makes `dp4a` of the first kernel's products as well. What it cannot do is load four codes as one word: it picks
@@ -299,15 +317,17 @@ def sectors_of_weights(step):
     return counters[names.GLOBAL_SECTORS_LD] / counters[names.GLOBAL_REQUESTS_LD]
 
 
-predicted = None  # sectors per request for weights, int4
+predicted = ...  # sectors per request for weights, int4
 notebook.compare("sectors per request, int4", predicted, sectors_of_weights("int4"))
 
 # %% [markdown]
 # And with a warp per row, 32 lanes reading 32 neighbouring bytes?
 
 # %%
-predicted = None  # sectors per request for weights, warp_per_row
+predicted = ...  # sectors per request for weights, warp_per_row
 notebook.compare("sectors per request, warp_per_row", predicted, sectors_of_weights("warp_per_row"))
+
+# %%
 notebook.access_map(runs["warp_per_row"], line=of_weights["warp_per_row"])
 
 # %%
@@ -317,24 +337,27 @@ notebook.show("dequant_gemv/warp_per_row")
 # The same bytes in all, half of those of int8. Here is the whole layer, with what its bytes would take at full rate:
 
 # %%
-rows = notebook.time("dequant_gemv", GEMV)
+times = notebook.time("dequant_gemv", GEMV)
 figure, axes = plt.subplots(figsize=(8, 2.6), layout="constrained")
-bars = axes.barh(GEMV, [row.time_ns / 1000 for row in rows], color="#0072B2")
+bars = axes.barh(GEMV, [row.time_ns / 1000 for row in times], color="#0072B2")
 axes.bar_label(bars, fmt=" {:.0f}")
 for name, colour in (("int8", "#E69F00"), ("int4", "#D55E00")):
     axes.axvline(floor_us[name], color=colour, label=f"{name} weights once, at full rate")
 axes.invert_yaxis()
-axes.set_xlabel("modelled time, us")
+axes.set_xlabel(f"{times.kind} time, us")
 axes.legend(frameon=False, loc="lower right")
 plt.close(figure)
 figure
 
+# %%
+notebook.table(times)
+
 # %% [markdown]
-# Half the bytes, half the time, from int8 to int4: but not because of the memory, which could do either eighteen times as
-# fast. One thread per row keeps the load/store unit busy, and int4 halves its requests. What is `four_rows` waiting for?
+# From int8 to int4 the bytes halve, but see what bounds the first two: not the memory, which could read the weights many times
+# as fast. One thread per row keeps the load/store unit busy, whose requests int4 halves too. What is `four_rows` waiting for?
 
 # %%
-for name, ns in sorted(rows[-1].terms_ns.items(), key=lambda term: -term[1])[:5]:
+for name, ns in sorted(times[-1].terms_ns.items(), key=lambda term: -term[1])[:5]:
     print(f"{name:16} {ns / 1000:5.1f} us")
 
 # %% [markdown]
@@ -342,7 +365,7 @@ for name, ns in sorted(rows[-1].terms_ns.items(), key=lambda term: -term[1])[:5]
 # weight take?
 
 # %%
-predicted = None  # conversions per weight, four_rows
+predicted = ...  # conversions per weight, four_rows
 converted = 32 * runs["four_rows"].counters[names.instructions("convert")] / (128 * 1024)
 notebook.compare("conversions per weight", predicted, converted)
 
@@ -352,15 +375,20 @@ notebook.compare("conversions per weight", predicted, converted)
 # that, and fewer loads, only the memory would be left.
 #
 # ## What it costs in accuracy
-# Rounding once is harmless. A model rounds in every layer, and each layer builds on the errors of the one before. `drift` sends
-# 16 tokens through a stack of 8 layers with products on the device, and compares with float64 after each.
+# Rounding once is harmless. A model rounds in every layer, and each layer builds on the errors of the one before. `drift`
+# sends 16 tokens through a stack of 8 layers with products on the device, and compares with float64 after each.
 #
 # First the sums. float16 has 11 bits for its digits. What is the sum of 4,096 ones in float16?
 
 # %%
-predicted = None  # the sum
+predicted = ...  # the sum
 ones = np.ones((1, 4096), np.float32)
 notebook.compare("4096 ones", predicted, float(drift.product(ones, ones, "float16")[0, 0]), tag="it is")
+
+# %%
+print("4096 ones in float16:", drift.product(ones, ones, "float16")[0, 0])
+
+# %%
 notebook.show(drift.product_float16)
 
 # %% [markdown]
@@ -369,12 +397,13 @@ notebook.show(drift.product_float16)
 # Now the stack. The gain of three columns is 30, as above, so activations have columns that stick out and weights do not:
 
 # %%
-SHOWN = ("int8 per tensor", "int8 per row", "int8 per row, activations only", "int8 per group of 32",
-         "int8 per row, weights only", "float16 accumulators", "float32")
-budget = drift.budget(np.random.default_rng(1), {name: drift.SCHEMES[name] for name in SHOWN})
+SHOWN = ("int8 per tensor", "int8 per row, activations only", "int8 per group of 32", "int8 per row, weights only",
+         "float16 accumulators", "float32")
+ASKED = "int8 per row"  # shown later
+budget = drift.budget(np.random.default_rng(1), {name: drift.SCHEMES[name] for name in (*SHOWN, ASKED)})
 figure, axes = plt.subplots(figsize=(9, 4), layout="constrained")
 layers = np.arange(1, drift.LAYERS + 1)
-for name, colour in zip(SHOWN[:-1], ("#D55E00", "#E69F00", "#CC79A7", "#0072B2", "#56B4E9", "#009E73"), strict=True):
+for name, colour in zip(SHOWN[:-1], ("#D55E00", "#CC79A7", "#0072B2", "#56B4E9", "#009E73"), strict=True):
     axes.plot([0, *layers], [0, *(100 * budget[name])], marker="o", markersize=3, color=colour, label=name)
 axes.set_xlabel("layer")
 axes.set_ylabel("relative error, %")
@@ -384,8 +413,13 @@ plt.close(figure)
 figure
 
 # %%
+def errors(name):
+    """After the first layer and after the last, in per cent."""
+    return 100 * budget[name][[0, -1]]
+
+
 for name in SHOWN:
-    first, last = 100 * budget[name][[0, -1]]
+    first, last = errors(name)
     print(f"{name:31} {first:9.2g} % after the first layer, {last:9.2g} % after the last, {last / first:.1f}x")
 
 # %% [markdown]
@@ -394,8 +428,11 @@ for name in SHOWN:
 # Pythagoras? In per cent:
 
 # %%
-predicted = None  # % after the last layer, int8 per row
-notebook.compare("both, %", predicted, 100 * budget["int8 per row"][-1], tag="it is")
+predicted = ...  # % after the last layer, int8 per row
+notebook.compare("both, %", predicted, errors(ASKED)[1], tag="it is")
+
+# %%
+print(f"both {errors(ASKED)[1]:.2f} %")
 print(f"by Pythagoras {100 * np.hypot(budget['int8 per row, weights only'], budget['int8 per row, activations only'])[-1]:.2f}")
 
 # %% [markdown]

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Reading PTX and SASS
 #
-# **You will do:** follow one line of Python down to the instructions that a GPU runs, and find what each of them costs.
-# **You will learn:** to see index arithmetic, accidental float64, vector loads and spills in the machine code.
-# **You need:** [matmul: registers, vectors, warps](40_matmul_registers_vectors_warps.ipynb).
+# - **You will do:** follow one line of Python down to the instructions that a GPU runs, and find what each of them costs.
+# - **You will learn:** to see index arithmetic, accidental float64, vector loads and spills in the machine code.
+# - **You need:** [matmul: registers, vectors, warps](40_matmul_registers_vectors_warps.ipynb).
 
 # %%
 from workbook import notebook
@@ -12,11 +12,11 @@ notebook.start("h100")
 
 # %% [markdown]
 # ## Three languages
-# Numba types your Python and hands it to NVVM, which writes **PTX**: an assembly language for a machine with endless registers,
-# the same for all GPUs. NVIDIA's assembler then makes **SASS** of it for one GPU: real registers, real instructions. Both
-# compilers run here for real; the emulated device executes the PTX, and the SASS says what it would become.
+# Numba types your Python and hands it to NVVM, which writes **PTX**: an assembly language for a machine with endless
+# registers, the same for all GPUs. NVIDIA's assembler then makes **SASS** of it for one GPU: real registers, real
+# instructions. Both compilers run here for real; the emulated device executes the PTX, and the SASS says what it would become.
 #
-# This kernel does one multiplication for each element. How many PTX instructions would you write for one thread?
+# This kernel does one multiplication for each element. How many PTX instructions does a thread need for it, all in all?
 
 # %%
 import numpy as np
@@ -32,8 +32,8 @@ def scale(x, out):
 
 n = 1024
 x, out = cuda.to_device(np.ones(n, np.float32)), cuda.device_array(n, np.float32)
-ran = notebook.count(lambda: scale[4, 256](x, out), "scale")
-predicted = None  # PTX instructions that one warp executes
+ran = notebook.count(lambda: scale[4, 256](x, out), "scale")  # 32 warps
+predicted = ...  # PTX instructions that one warp executes
 notebook.compare("PTX instructions per warp", predicted, ran.counters["ptx__inst_executed"] / 32)
 
 # %% [markdown]
@@ -45,8 +45,8 @@ notebook.machine_code(ran, "out[i] = 0.1")
 
 # %% [markdown]
 # Read it from the memory instructions outwards: `ld.global` is the load of `x[i]`, `st.global` the store. What surrounds them
-# is the address: an index of 64 bits, a fix-up for negative indices (`shr`, `and`, `add`: Numba allows `x[-1]`), a shift by the
-# size of an element, an addition of the array's start.
+# is the address: an index of 64 bits, a fix-up for negative indices (`shr`, `and`, `add`: Numba allows `x[-1]`), a shift by
+# the size of an element, an addition of the array's start.
 #
 # And the multiplication? Its type is a surprise:
 
@@ -58,9 +58,17 @@ for line in ptx.splitlines():
 
 # %% [markdown]
 # ## Accidental float64
-# `0.1` in Python is a float64, so Numba converts `x[i]` to double precision, multiplies there, and converts back. An SM of this
-# device has half as many lanes for float64 as for float32, one of a consumer GPU a 64th. Say what you mean, with the type of
-# the data:
+# `0.1` in Python is a float64, so Numba converts `x[i]` to double precision, multiplies there, and converts back. How fast a
+# device is at that is one of its facts:
+
+# %%
+from simt import model
+
+for device in (model.load("h100"), model.load("rtx4090")):
+    print(f"{device.title}: float64 at 1/{device.peak_gflops('fp32') / device.peak_gflops('fp64'):g} of the rate of float32")
+
+# %% [markdown]
+# Say what you mean, with the type of the data:
 
 # %%
 @cuda.jit
@@ -79,7 +87,7 @@ for name in ("ptx__inst_executed_fp64", "ptx__inst_executed_convert", "ptx__inst
 #
 # ## What indices cost
 # Loops over `range` count in 64 bits, and registers have 32: each such addition is two instructions in SASS. In the inner loop
-# of a matmul that is most of the work. The share of the one instruction that we want, the multiply-add:
+# of a matmul there are many. The share of the one instruction that we want, the multiply-add:
 
 # %%
 coalesced = notebook.run("matmul/coalesced", m=64, n=64, k=64)
@@ -95,8 +103,9 @@ notebook.instruction_mix(coalesced)
 notebook.instruction_mix(tiled)
 
 # %% [markdown]
-# In `tiled` the inner loop has a constant length and constant strides: the compiler unrolls it, and every index becomes an
-# offset within the instruction. Nobody had to write that; the constants made it possible.
+# In `tiled` the inner loop has a constant length and constant strides: the compiler unrolls it, and its indices become offsets
+# within the instructions, which the larger share of multiply-adds shows. Nobody had to write that; the constants made it
+# possible.
 #
 # ## Four values at once
 # `kernels.intrinsics.load4` asks for 16 bytes in one instruction. Find it: `v4` in PTX, `.128` in SASS.
@@ -117,10 +126,17 @@ def scale_by_four(x, out):
 wide = notebook.count(lambda: scale_by_four[1, 256](x, out), "scale_by_four")
 notebook.machine_code(wide, "load4(x, i)")
 
+# %% [markdown]
+# A quarter of the warps does the same job. How many times fewer instructions is that? Not four: why?
+
 # %%
-predicted = None  # executed PTX instructions of `scale_float32`, over those of `scale_by_four`
+predicted = ...  # executed PTX instructions of `scale_float32`, over those of `scale_by_four`
 counted = [run.counters["ptx__inst_executed"] for run in (single, wide)]
 notebook.compare("PTX instructions, one at a time over four", predicted, counted[0] / counted[1])
+
+# %%
+print(f"one at a time: {counted[0]} PTX instructions, {counted[0] // 32} for each of 32 warps")
+print(f"by fours:      {counted[1]} PTX instructions, {counted[1] // 8} for each of 8 warps")
 
 # %% [markdown]
 # ## When registers run out
@@ -143,11 +159,14 @@ for limit in (None, 24):
     kernel = cuda.jit(summed_twice) if limit is None else cuda.jit(max_registers=limit)(summed_twice)
     spilled = notebook.count(lambda kernel=kernel: kernel[4, 256](x, out), f"limit {limit}")
     launch = spilled.launches[0]
-    print(f"{spilled.name:10}: {launch.registers} registers, {launch.spill_bytes} bytes spilled, "
-          f"{launch.local_bytes} bytes of local memory for each thread")
+    print(f"{spilled.name:10}: {launch.registers} registers; {launch.local_bytes} bytes of local memory for each thread; "
+          f"spill instructions that move {launch.spill_bytes} bytes")
 
 # %% [markdown]
-# The array that is indexed by a value known only at run time lives in local memory in any case: registers have no addresses.
+# The array that is indexed by a value known only at run time lives in local memory in any case, 48 floats of it: registers
+# have no addresses. What the limit adds to it is spilled. The last number says how much the spilling instructions of the code
+# store and load, each counted once, as the assembler reports it: a value that is spilled once and loaded ten times counts
+# eleven times.
 #
 # ## On your own
 # - Change `0.1 * x[i]` to `x[i] / float32(3)`. Which instructions appear? How many lanes a cycle has the unit that runs them?

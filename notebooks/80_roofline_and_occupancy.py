@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Roofline and occupancy
 #
-# **You will do:** place kernels below a roofline by hand, then by counters; change a block shape and watch occupancy move.
-# **You will learn:** what bounds a kernel, and when more threads help.
-# **You need:** [matmul: registers, vectors, warps](40_matmul_registers_vectors_warps.ipynb).
+# - **You will do:** place kernels below a roofline by hand, then by counters; change a block shape and watch occupancy move.
+# - **You will learn:** what bounds a kernel, and when more threads help.
+# - **You need:** [matmul: registers, vectors, warps](40_matmul_registers_vectors_warps.ipynb).
 
 # %%
 from workbook import notebook
@@ -27,7 +27,7 @@ print(f"{device.title}: {peak_gflops / 1000:.1f} TFLOP/s in float32, {bandwidth_
 # Where is the ridge? FLOP per byte:
 
 # %%
-predicted = None  # FLOP per byte
+predicted = ...  # FLOP per byte
 notebook.compare("ridge, FLOP per byte", predicted, peak_gflops / bandwidth_gb_per_s, tag="from the facts:")
 
 # %% [markdown]
@@ -36,8 +36,8 @@ notebook.compare("ridge, FLOP per byte", predicted, peak_gflops / bandwidth_gb_p
 # 2. `C = A @ B` with $m = n = k = 4096$, every byte moved once: $2 m n k$ FLOP, $4 (mk + kn + mn)$ bytes.
 
 # %%
-saxpy = None  # FLOP per byte
-matmul = None  # FLOP per byte
+saxpy = ...  # FLOP per byte
+matmul = ...  # FLOP per byte
 n = 4096
 notebook.compare("saxpy, FLOP per byte", saxpy, 2 / 12, tag="it is")
 notebook.compare("matmul, FLOP per byte", matmul, 2 * n**3 / (4 * 3 * n**2), tag="it is")
@@ -68,7 +68,13 @@ notebook.roofline(runs)
 
 # %% [markdown]
 # All three matmuls stand on one vertical line: the problem's bytes and FLOP do not change with the kernel. Their height does.
-# `warp_tile` stands low here: with 4 blocks for 132 SMs, most of the device has nothing to do. At real sizes it leads.
+# At 256 x 256 x 256 they are small: see how many blocks 132 SMs have to share.
+
+# %%
+for run in runs[1:]:
+    print(f"{run.name:16} {run.launches[0].blocks_total:3} blocks for {device.sm_count} SMs")
+
+# %% [markdown]
 # The distance to the roof is what the kernel loses; *why* it loses it, the roofline does not say. That is what the terms of the
 # time say: how long each unit would need alone.
 
@@ -83,7 +89,7 @@ for place, run in enumerate(runs[1:]):
     axes.bar(np.arange(len(names)) + 0.27 * (place - 1), share, width=0.25, label=run.name)
 axes.set_xticks(range(len(names)), names, rotation=20)
 axes.set_ylabel("% of the modelled time")
-axes.set_title("How long each unit is busy")
+axes.set_title("How long each unit is busy, m = n = k = 256")
 axes.legend(frameon=False)
 plt.close(figure)
 figure
@@ -93,16 +99,20 @@ figure
 # barriers, or because it is too small. Then more warps at once help, and their number is the **occupancy**.
 #
 # ## Occupancy
-# An SM of this device holds at most 64 warps. Registers, shared memory and the number of blocks may allow fewer. A block of
-# 256 threads with 96 registers each, 65,536 registers in the SM: how many warps?
+# An SM of this device holds at most 64 warps. Registers, shared memory and the number of blocks may allow fewer. You have done
+# registers; now shared memory. A block of 256 threads takes 40 registers a thread and 48 KiB of shared memory. An SM has
+# 65,536 registers and 228 KiB of shared memory, and keeps 1 KiB of that for itself with each block. How many warps?
 
 # %%
 from simt.model import occupancy
 
-predicted = None  # warps per SM
-found = occupancy(device, 256, 96, 0)
-notebook.compare("warps per SM", predicted, found.warps_per_sm)
-print(f"{found.percent:.0f} % of 64, limited by {found.limiter}")
+predicted = ...  # warps per SM
+found = occupancy(device, 256, 40, 48 * 1024)
+notebook.compare("warps per SM", predicted, found.warps_per_sm, tag="it is")
+
+# %%
+print(f"{found.blocks_per_sm} blocks, {found.warps_per_sm} warps: {found.percent:.0f} % of 64, limited by {found.limiter}")
+print(f"with registers alone to limit it: {occupancy(device, 256, 40, 0).warps_per_sm} warps")
 
 # %%
 registers = np.arange(16, 256)
@@ -112,23 +122,24 @@ for threads in (64, 256, 1024):
     axes.step(registers, percent, where="mid", label=f"{threads} threads")
 axes.set_xlabel("registers per thread")
 axes.set_ylabel("theoretical occupancy, %")
-axes.set_title("Registers cost warps, in steps; large blocks fall first")
+axes.set_title("Registers cost warps, in steps")
 axes.legend(title="block", frameon=False)
 plt.close(figure)
 figure
 
 # %% [markdown]
+# Registers cost warps in steps, and a block of 1,024 threads falls first: either all its warps fit or none.
+#
 # High occupancy is a means. The fast rungs of the matmul ladder have *less* of it than the slow ones: they keep results in
 # registers, and hide latency with independent work of one thread instead.
 
 # %%
-rows = notebook.time("matmul", ["naive", "tiled", "warp_tile"])
-notebook.table(rows)
+notebook.table(notebook.recorded("matmul", ["naive", "tiled", "warp_tile"]))
 
 # %% [markdown]
 # ## On your own
-# - `double_buffer` overlaps loads with arithmetic, and the model gives it 2 %. `notebook.run("matmul/double_buffer")` and its
-#   `launches[0].terms`: which term says why?
+# - `double_buffer` overlaps loads with arithmetic, and gains next to nothing in the model. Which of the `launches[0].terms` of
+#   `notebook.run("matmul/double_buffer")` says why?
 # - What block size gives a kernel with 40 registers and 20 KiB of shared memory per block the most warps? Guess, then loop over
 #   `occupancy(device, threads, 40, 20 * 1024)`.
 # - `./ladder profile matmul/tiled` has a what-if table under *occupancy*. Which of its rows would you try first?

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Measure like an engineer
 #
-# **You will do:** time a kernel with the device's own clock, hold it against a bound, catch a wrong kernel that looks right.
-# **You will learn:** what a number must carry before anyone should believe it.
-# **You need:** [roofline and occupancy](80_roofline_and_occupancy.ipynb).
+# - **You will do:** time a kernel with the device's own clock, hold it against a bound, catch a wrong kernel that looks right.
+# - **You will learn:** what a number must carry before anyone should believe it.
+# - **You need:** [roofline and occupancy](80_roofline_and_occupancy.ipynb).
 
 # %%
 from workbook import notebook
@@ -63,20 +63,24 @@ print(f"one launch {one:.2f} us, ten launches {ten:.2f} us")
 #
 # ## Does the number make sense?
 # Before you believe a time, hold it against what is possible. This kernel reads and writes each element once. How many
-# microseconds would the memory need at its full rate, for $2 \cdot 4 \cdot 2^{20}$ bytes?
+# microseconds would the memory need at its full rate, 3,350 GB/s, for $2 \cdot 4 \cdot 2^{20}$ bytes?
 
 # %%
 import simt
 
 device = simt.device()
+assert device.dram_gb_per_s == 3350
 bound_us = 2 * 4 * n / (device.dram_gb_per_s * 1e3)
-predicted = None  # microseconds
+predicted = ...  # microseconds
 notebook.compare("shortest possible, us", predicted, bound_us, tag="it is")
+
+# %%
 print(f"time {one:.2f} us = launch overhead {device.launch_ns / 1e3:.2f} us + the rest; bound {bound_us:.2f} us")
 
 # %% [markdown]
-# A time *below* the bound means that the clock is wrong, or the work was not done. A time far above it means there is something
-# to find. Much of this one is launch overhead: a kernel this small is bound by being launched. Give it more work, or fuse it.
+# A time *below* the bound means that the clock is wrong, or the work was not done. A time far above it means there is
+# something to find. Much of this one is launch overhead: a kernel this small is bound by being launched. Give it more work, or
+# fuse it.
 #
 # ## The data was in the cache
 # Run a benchmark in a loop, and from the second round on the data may come from L2: 50 MiB here. Real programs have touched

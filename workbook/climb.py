@@ -96,10 +96,10 @@ def race(ladder: Ladder, target: Target, case: Case, seed: int) -> Race:
 
 
 def timed(ladder: Ladder, target: Target, case: Case, seed: int, steps: Sequence[Step]) -> Climb:
-    """Times steps, and what their speedups compare with, and proves none. Raises TooLarge, RuntimeError for one that fails."""
+    """Times steps and proves none. Raises TooLarge, RuntimeError for one that fails."""
     timer = race(ladder, target, case, seed)
     timings: dict[Step, Timing] = {}
-    for step in [*steps, *baselines(steps)]:
+    for step in steps:
         timing = timer.time(step)
         if isinstance(timing, Failure):
             raise RuntimeError("\n".join((f"{step.id}: {timing.what}", *timing.lines)))
@@ -181,7 +181,8 @@ class Race:
         try:
             scratch = step.scratch(self.case, self.inputs)
             extra = {name: self.target.empty(shape, dtype) for name, (shape, dtype) in scratch.items()}
-            return self.target.time(lambda: step.run({**self.buffers, **extra}, self.target.stream))
+            launch = step.prepared({**self.buffers, **extra})
+            return self.target.time(lambda: launch(self.target.stream))
         except Exception as error:
             return broken(error, f"timing {step.id}", str(step.path))
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from workbook.words import count
+
 BLOCKS = tuple(2**power for power in range(2, 11))  # sizes of blocks and tiles along one axis
 SHIFTS = (1, *BLOCKS[:6])
 AXES = {1: ("elements",), 2: ("rows", "columns")}
@@ -44,12 +46,12 @@ def diagnose(output: Output, variants: Iterable[tuple[str, np.ndarray]]) -> tupl
     got = "nothing (never written)" if output.unwritten[first] else _figure(output.got[first])
     where = ", ".join(map(str, first))
     lines = [
-        f"{output.name}: {wrong.sum()} of {wrong.size} cells are wrong; "
+        f"{output.name}: {wrong.sum()} of {count(wrong.size, 'cell')} {'is' if wrong.sum() == 1 else 'are'} wrong; "
         f"the first is {output.name}[{where}]: got {got}, expected {_figure(output.expected[first])}"
     ]
     if output.unwritten.any():
-        cells = f"never written: {region(output.unwritten)} ({output.unwritten.sum()} cells){_written_part(output.unwritten)}"
-        return [*lines, cells], not output.unwritten.all()
+        cells = f"{region(output.unwritten)} ({count(output.unwritten.sum(), 'cell')}){_written_part(output.unwritten)}"
+        return [*lines, f"never written: {cells}"], not output.unwritten.all()
     if not output.got.any():
         return [*lines, "every cell is zero"], False
     if cause := _recognise(output, variants):
@@ -57,7 +59,8 @@ def diagnose(output: Output, variants: Iterable[tuple[str, np.ndarray]]) -> tupl
     lines.append(f"wrong cells: {region(wrong)}")
     nan = _is_nan(output.got) & ~_is_nan(output.expected)
     if nan.any() and not _is_nan(output.expected).any():  # else it may be an input's
-        lines.append(f"{nan.sum()} of them are NaN, which fresh memory holds here: something is read before it is written")
+        are = "is" if nan.sum() == 1 else "are"
+        lines.append(f"{nan.sum()} of them {are} NaN, which fresh memory holds here: something is read before it is written")
         return lines, True
     return lines, False
 

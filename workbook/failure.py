@@ -7,6 +7,7 @@ import linecache
 import re
 import traceback
 
+from kernels.broken import Broken
 from simt.driver.hints import line_looked_at
 
 HEAD_LINES, TAIL_LINES = 8, 8
@@ -29,6 +30,8 @@ class Failure:
 
 def broken(error: BaseException, doing: str, source_path: str | None) -> Failure:
     """A step that raised: the line of the step that did it, the error's message, and its notes."""
+    if isinstance(error, Broken) and error.__cause__ is not None:
+        error = error.__cause__
     lines = _shortened(_COLOUR.sub("", str(error)).strip().splitlines())
     for note in getattr(error, "__notes__", ()):
         lines += _COLOUR.sub("", note).rstrip().splitlines()

@@ -18,7 +18,9 @@ WIDE = 150  # columns of a terminal that holds the whole table in one piece
 Cell = Callable[[Row], str]
 
 
-def _figure(name: str, show: Callable[[Any], str]) -> Cell:
+def figure(name: str, show: Callable[[Any], str]) -> Cell:
+    """The cell of one field of Row: a dash where it is None."""
+
     def cell(row: Row) -> str:
         value = getattr(row, name)
         return "-" if value is None else show(value)
@@ -39,17 +41,17 @@ STEP: tuple[str, Cell] = ("step", lambda row: row.step.partition("/")[2] or row.
 CHANGED: tuple[str, Cell] = ("what changed", lambda row: row.changed)
 RESULT: tuple[tuple[str, Cell], ...] = (
     ("time", _time),
-    ("x first", _figure("speedup_first", units.digits)),
-    ("x prev", _figure("speedup_previous", units.digits)),
-    ("GFLOP/s", _figure("gflops", units.digits)),
-    ("% roof", _figure("percent_of_roofline", units.digits)),
+    ("x first", figure("speedup_first", units.digits)),
+    ("x prev", figure("speedup_previous", units.digits)),
+    ("GFLOP/s", figure("gflops", units.digits)),
+    ("% roof", figure("percent_of_roofline", units.digits)),
 )
 REASONS: tuple[tuple[str, Cell], ...] = (
-    ("bound by", _figure("bound_by", str)),
+    ("bound by", figure("bound_by", str)),
     ("sect/req ld/st", _sectors),
-    ("conflicts", _figure("bank_conflicts", units.count)),
-    ("regs", _figure("registers", str)),
-    ("occup. %", _figure("theoretical_occupancy_percent", lambda value: f"{value:.0f}")),
+    ("conflicts", figure("bank_conflicts", units.count)),
+    ("regs", figure("registers", str)),
+    ("occup. %", figure("theoretical_occupancy_percent", lambda value: f"{value:.0f}")),
 )
 
 
@@ -77,6 +79,16 @@ def plain(columns: Sequence[tuple[str, Cell]], rows: Sequence[Row]) -> str:
         middle = [figure.rjust(width) for figure, width in zip(figures, widths[1:-1], strict=True)]
         text += "  ".join([first.ljust(widths[0]), *middle, last]).rstrip() + "\n"
     return text
+
+
+def too_fast(row: Row) -> str:
+    """What to suspect of a step that takes less time than the roofline allows; empty for any other."""
+    if row.percent_of_roofline is None or row.percent_of_roofline <= 100:
+        return ""
+    return (
+        f"{row.step} is at {units.digits(row.percent_of_roofline)} % of the roofline, which no work can be: either its data "
+        "stays in a cache at this size, or the clock stopped before the work was done"
+    )
 
 
 def _rich(columns: Sequence[tuple[str, Cell]], rows: Sequence[Row]) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from kernels.broken import Broken
 from simt.observe import names
 from workbook.climb import Climb, first_of
 
@@ -91,7 +92,7 @@ def _changed(step: Step) -> str:
     """What the step's docstring says it changed; empty for a file that is no Python or has no such docstring."""
     try:
         return step.doc["Changed"]
-    except (SyntaxError, ValueError):
+    except Broken:
         return ""
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from workbook import diagnose, poison
 from workbook.failure import Failure, broken
+from workbook.words import count
 
 if TYPE_CHECKING:
     from kernels.case import Arrays, Case
@@ -137,9 +138,9 @@ def _outside(name: str, flat: np.ndarray, expected: np.ndarray, guard: int) -> l
     before, after = touched[touched < 0], touched[touched >= expected.size] - expected.size
     lines = []
     if before.size:
-        lines.append(f"stores before the start of {name}: {before.size} cells, the nearest {-before[-1]} before it")
+        lines.append(f"stores before the start of {name}: {count(before.size, 'cell')}, the nearest {-before[-1]} before it")
     if after.size:
-        lines.append(f"stores past the end of {name}: {after.size} cells, the nearest {after[0] + 1} past it")
+        lines.append(f"stores past the end of {name}: {count(after.size, 'cell')}, the nearest {after[0] + 1} past it")
     return lines
 
 

@@ -1,4 +1,4 @@
-# Exercise detective/energy: complete this file, then run  ./ladder exercise check detective/energy
+# Exercise detective/energy: mend this file, then run  ./ladder exercise check detective/energy
 """A sum of squares that turns negative when the signal is loud.
 
 Computes: out[block] = sum of a[i] * a[i] over the block's cells, 128 or what is left; a (n,) int16, out (ceil(n/128),) int64

@@ -1,4 +1,4 @@
-# Exercise detective/headroom: complete this file, then run  ./ladder exercise check detective/headroom
+# Exercise detective/headroom: mend this file, then run  ./ladder exercise check detective/headroom
 """The largest cell, then a sum: each is right by itself.
 
 Computes: out[block] = sum over the block's cells of (the block's largest cell - a[i]), 128 cells or what is left;

@@ -1,4 +1,4 @@
-# Exercise detective/histogram: complete this file, then run  ./ladder exercise check detective/histogram
+# Exercise detective/histogram: mend this file, then run  ./ladder exercise check detective/histogram
 """Counts that are wrong in every bin, and each time by the same number.
 
 Computes: out[block, bin] = how many of the block's cells are in that bin, 0 to 15; a (n,) int32 with values 0 to 15,

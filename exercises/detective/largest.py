@@ -1,4 +1,4 @@
-# Exercise detective/largest: complete this file, then run  ./ladder exercise check detective/largest
+# Exercise detective/largest: mend this file, then run  ./ladder exercise check detective/largest
 """The largest cell of each block: right here, stuck for ever elsewhere.
 
 Computes: out[block] = the largest of the block's cells, 128 or what is left; a (n,), out (ceil(n/128),) float32, any n >= 1

@@ -1,4 +1,4 @@
-# Exercise detective/level: complete this file, then run  ./ladder exercise check detective/level
+# Exercise detective/level: mend this file, then run  ./ladder exercise check detective/level
 """Right results, many times slower than need be.
 
 Computes: out[row] = sum over col of |a[row, col]|; a (rows, columns), out (rows,) float32, any shape

@@ -1,4 +1,4 @@
-# Exercise detective/picture: complete this file, then run  ./ladder exercise check detective/picture
+# Exercise detective/picture: mend this file, then run  ./ladder exercise check detective/picture
 """A kernel that works on square pictures only.
 
 Computes: out[row, col] = 1 - a[row, col], a negative; a and out (rows, columns) float32, any shape

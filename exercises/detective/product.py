@@ -1,4 +1,4 @@
-# Exercise detective/product: complete this file, then run  ./ladder exercise check detective/product
+# Exercise detective/product: mend this file, then run  ./ladder exercise check detective/product
 """A tiled matrix product that is right for small matrices, and otherwise on most days.
 
 Computes: out[row, col] = sum over k of a[row, k] * b[k, col]; a (m, k), b (k, n), out (m, n) float32, any shape

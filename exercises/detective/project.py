@@ -1,4 +1,4 @@
-# Exercise detective/project: complete this file, then run  ./ladder exercise check detective/project
+# Exercise detective/project: mend this file, then run  ./ladder exercise check detective/project
 """A matrix times a vector, and every result is a little off.
 
 Computes: out[row] = sum over col of a[row, col] * v[col]; a (rows, columns), v (columns,), out (rows,) float32, any shape

@@ -1,4 +1,4 @@
-# Exercise detective/smooth: complete this file, then run  ./ladder exercise check detective/smooth
+# Exercise detective/smooth: mend this file, then run  ./ladder exercise check detective/smooth
 """A smoothing kernel whose results depend on the order in which warps run.
 
 Computes: out[i] = (a[i - 1] + 2 * a[i] + a[i + 1]) / 4, where cells outside of a count as 0; a and out (n,) float32, any n >= 1

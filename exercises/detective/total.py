@@ -1,4 +1,4 @@
-# Exercise detective/total: complete this file, then run  ./ladder exercise check detective/total
+# Exercise detective/total: mend this file, then run  ./ladder exercise check detective/total
 """A sum from an old textbook: right on old GPUs, and on this machine.
 
 Computes: out[block] = sum of the block's cells, 128 or what is left; a (n,), out (ceil(n/128),) float32, any n >= 1

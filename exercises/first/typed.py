@@ -1,4 +1,4 @@
-# Exercise first/typed: complete this file, then run  ./ladder exercise check first/typed
+# Exercise first/typed: mend this file, then run  ./ladder exercise check first/typed
 """A kernel that does not compile: read what the compiler says, twice.
 
 Computes: out[i] = a[i] where a[i] > 0, else a[i] * slope; slope is 1/4 in even blocks, 1/8 in odd ones; a and out (n,) float32

@@ -72,6 +72,7 @@ LADDER = Ladder(
         Case(m=256, n=256, k=256),
     ),
     timed_case=Case(m=4096, n=4096, k=4096),
+    axes={"a": ("m", "k"), "b": ("k", "n")},
     steps=(
         "s10_naive",
         "s20_coalesced",

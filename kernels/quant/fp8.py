@@ -45,7 +45,10 @@ E5M2 = Format("e5m2", fraction_bits=2, bias=15, largest=0x7B, overflow=0x7C, nan
 
 @cache
 def encoder(format: Format, saturating: bool):
-    """kernel(x, codes) of that format; compiled once."""
+    """kernel(x, codes) of that format, from float32 (n,) to uint8 (n,), a thread per number; compiled once.
+
+    To nearest, ties to even, subnormal codes included.
+    """
     dropped = FRACTION_BITS - format.fraction_bits
     rebias = (BIAS - format.bias) << format.fraction_bits
     least_normal = (BIAS + 1 - format.bias) << FRACTION_BITS
@@ -79,7 +82,7 @@ def encoder(format: Format, saturating: bool):
 
 @cache
 def decoder(format: Format):
-    """kernel(codes, x) of that format; compiled once."""
+    """kernel(codes, x) of that format, from uint8 (n,) to float32 (n,), a thread per code; exact; compiled once."""
     dropped = FRACTION_BITS - format.fraction_bits
     scale = np.float32(2.0 ** (BIAS - format.bias))
     largest, overflow, has_infinity = format.largest, format.overflow, format.overflow != format.nan
@@ -103,24 +106,30 @@ def decoder(format: Format):
 
 
 def encode(x, codes, format: Format, saturating: bool, stream=0):
-    """Launch an encoder on device arrays. Raises ValueError unless x is float32, codes uint8, both (n,)."""
+    """codes (n,), uint8, from x (n,), float32: device arrays, any n >= 0; asynchronous on `stream`.
+
+    saturating: what is too large becomes the largest finite number instead of the format's NaN (e4m3) or infinity (e5m2).
+    Raises ValueError where a dtype or a shape is another one.
+    """
     _check(x, codes)
     if x.size:
         encoder(format, saturating)[ceil_div(x.size, THREADS), THREADS, stream](x, codes)
 
 
 def decode(codes, x, format: Format, stream=0):
-    """Launch a decoder on device arrays. Raises ValueError as encode does."""
+    """x (n,), float32, from codes (n,), uint8: device arrays, any n >= 0; asynchronous on `stream`. Raises as encode does."""
     _check(x, codes)
     if x.size:
         decoder(format)[ceil_div(x.size, THREADS), THREADS, stream](codes, x)
 
 
 def cost_of_encode(size: int) -> Cost:
+    """Of `size` numbers: bytes asked for, and no FLOPs, as the rounding is integer arithmetic."""
     return Cost(flops=0, load_bytes=4 * size, store_bytes=size)
 
 
 def cost_of_decode(size: int) -> Cost:
+    """Of `size` codes: bytes asked for; the one product that moves the exponent is not counted as a FLOP of the problem."""
     return Cost(flops=0, load_bytes=size, store_bytes=4 * size)
 
 

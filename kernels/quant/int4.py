@@ -20,16 +20,19 @@ THREADS = 128
 
 @cuda.jit(device=True)
 def low_code(byte):
+    """The code, int8 in -8..7, in the lower four bits of a uint8."""
     return int8((byte & 0xF ^ 8) - 8)  # 8..15 become -8..-1
 
 
 @cuda.jit(device=True)
 def high_code(byte):
+    """The code, int8 in -8..7, in the upper four bits of a uint8."""
     return int8((byte >> 4 ^ 8) - 8)
 
 
 @cuda.jit
 def pack_kernel(codes, packed):
+    """packed (rows, ceil(columns/2)), uint8, from codes (rows, columns), int8."""
     row, byte = cuda.blockIdx.x, cuda.blockIdx.y * THREADS + cuda.threadIdx.x
     if byte < packed.shape[1]:
         word = codes[row, 2 * byte] & 0xF
@@ -40,6 +43,7 @@ def pack_kernel(codes, packed):
 
 @cuda.jit
 def unpack_kernel(packed, codes):
+    """codes (rows, columns), int8 in -8..7, from packed (rows, ceil(columns/2)), uint8."""
     row, byte = cuda.blockIdx.x, cuda.blockIdx.y * THREADS + cuda.threadIdx.x
     if byte < packed.shape[1]:
         both = packed[row, byte]
@@ -49,27 +53,30 @@ def unpack_kernel(packed, codes):
 
 
 def pack(codes, packed, stream=0):
-    """Launch pack_kernel. Raises ValueError unless packed has ceil(columns/2) bytes per row of codes, and dtypes fit."""
+    """packed (rows, ceil(columns/2)), uint8, from codes (rows, columns), int8 in -8..7: device arrays, asynchronous.
+
+    Any rows and columns >= 0. Raises ValueError where a dtype or a shape is another one; codes outside -8..7 are not sought.
+    """
     _check(codes, packed)
     if codes.size:
         pack_kernel[_grid(packed), THREADS, stream](codes, packed)
 
 
 def unpack(packed, codes, stream=0):
-    """Launch unpack_kernel. Raises ValueError as pack does."""
+    """codes (rows, columns), int8, from packed (rows, ceil(columns/2)), uint8: the reverse of pack, with its errors."""
     _check(codes, packed)
     if codes.size:
         unpack_kernel[_grid(packed), THREADS, stream](packed, codes)
 
 
 def cost_of_pack(case: Case) -> Cost:
-    """For codes (rows, columns)."""
+    """Of codes (rows, columns), int8: bytes asked for, and no FLOPs."""
     rows, columns = case["rows"], case["columns"]
     return Cost(flops=0, load_bytes=rows * columns, store_bytes=rows * ceil_div(columns, 2))
 
 
 def cost_of_unpack(case: Case) -> Cost:
-    """For codes (rows, columns)."""
+    """Of codes (rows, columns), int8: what packing loads is stored, and the other way round."""
     packing = cost_of_pack(case)
     return Cost(flops=0, load_bytes=packing.store_bytes, store_bytes=packing.load_bytes)
 

@@ -28,7 +28,7 @@ def make(case: Case, rng: np.random.Generator, kind: str = "normal") -> Arrays:
     if kind == "integers":
         return {"x": rng.integers(-LARGEST_INTEGER, LARGEST_INTEGER, size=n, endpoint=True).astype(np.float32)}
     if kind == "int32":
-        limit = LARGEST_INT32 // n
+        limit = LARGEST_INT32 // max(n, 1)
         return {"x": rng.integers(-limit, limit, size=n, endpoint=True, dtype=np.int32)}
     raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
 
@@ -89,6 +89,7 @@ LADDER = Ladder(
         Case(n=65536),
     ),
     timed_case=Case(n=2**24),
+    axes={"x": ("n",)},
     kinds=KINDS,
     steps=(
         "s10_interleaved",

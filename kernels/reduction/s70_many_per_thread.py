@@ -13,7 +13,7 @@ from __future__ import annotations
 from numba import cuda
 
 from kernels.case import Case, Claim, Cost
-from kernels.reduction.levels import blocks_of
+from kernels.reduction.levels import additions, blocks_of
 from kernels.reduction.s60_shuffle import WARPS, block_sum, zero
 
 THREADS = 256
@@ -42,7 +42,7 @@ def run(buffers, stream):
 
 
 def cost(case: Case) -> Cost:
-    return Cost(flops=case["n"] - 1, load_bytes=4 * case["n"], store_bytes=4)
+    return Cost(flops=additions(case["n"]), load_bytes=4 * case["n"], store_bytes=4)
 
 
 CASE = Case(n=65536)  # 128 blocks; then 8

@@ -14,7 +14,7 @@ from numba import cuda
 
 from kernels.case import Case, Claim, Cost
 from kernels.intrinsics import WIDTH, WIDTH_BYTES, load4
-from kernels.reduction.levels import ITEM_BYTES, blocks_of
+from kernels.reduction.levels import ITEM_BYTES, additions, blocks_of
 from kernels.reduction.s60_shuffle import WARPS, block_sum, zero
 
 THREADS = 256
@@ -62,7 +62,7 @@ def run(buffers, stream):
 
 
 def cost(case: Case) -> Cost:
-    return Cost(flops=case["n"] - 1, load_bytes=4 * case["n"], store_bytes=4)
+    return Cost(flops=additions(case["n"]), load_bytes=4 * case["n"], store_bytes=4)
 
 
 # a request per 32 values; then one per 128

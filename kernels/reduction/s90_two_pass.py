@@ -14,7 +14,7 @@ from __future__ import annotations
 from numba import cuda
 
 from kernels.case import Arrays, Case, Claim, Cost, Layout
-from kernels.reduction.levels import blocks_of
+from kernels.reduction.levels import additions, blocks_of
 from kernels.reduction.s60_shuffle import WARPS, block_sum
 from kernels.reduction.s80_vectorised import PER_BLOCK, THREADS, head_of, thread_sum
 
@@ -55,7 +55,7 @@ def run(buffers, stream):
 
 def cost(case: Case) -> Cost:
     blocks = blocks_of(case["n"], PER_BLOCK)
-    return Cost(flops=case["n"] - 1, load_bytes=4 * (case["n"] + blocks), store_bytes=4 * (blocks + 1))
+    return Cost(flops=additions(case["n"]), load_bytes=4 * (case["n"] + blocks), store_bytes=4 * (blocks + 1))
 
 
 # one per block; then none

@@ -29,6 +29,9 @@ HINTS = (
      "thread compute one"),
     (r"NRT required but not enabled",
      "lists, strings and the like need memory that a kernel does not have: pass arrays and numbers"),
+    (r"Unsupported array index type float",
+     "an index is an integer, and this one is a float: i // 2, not i / 2; int(...) around math.floor, math.ceil and whatever "
+     "else gives a float"),
     (r"array\(UniTuple\(int\d+ x [23]\)|[gs]etitem\(array\([^)]*1d[^)]*\), UniTuple",
      "an index into one axis is one number, and cuda.grid(2) is a pair: `x, y = cuda.grid(2)`, then perhaps y * width + x"),
 )

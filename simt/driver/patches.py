@@ -6,6 +6,7 @@
 ``ERRORS``   exceptions that stand for a failed driver call tell what the driver could not: see ``explain``
 ``GUARDS``   explicit signatures are checked, errors under debug=True name line, block and thread (simt/driver/guards.py)
 ``HINTS``    errors of the compiler say in one sentence what they mean (simt/driver/hints.py)
+``REDUCE``   cuda.reduce refuses a function that is not associative (simt/driver/associative.py)
 
 Each works on the modules of numba-cuda (imported as numba.cuda) and of its successor numba-cuda-mlir.
 """
@@ -18,7 +19,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from simt.driver import errors, guards, hints, image
+from simt.driver import associative, errors, guards, hints, image
 
 NUMBA_PACKAGES = ("numba.cuda", "numba_cuda_mlir.numba_cuda")
 
@@ -33,6 +34,7 @@ def by_module() -> dict[str, list[Callable[[ModuleType], None]]]:
         "numba.cuda.core.callconv": [_patch_zero_division],
         "numba.cuda.lowering": [_patch_missing_source],
         "numba.cuda.dispatcher": [_patch_lines, _patch_dispatcher],
+        "numba.cuda.kernels.reduction": [_patch_reduce],
         "numba_cuda_mlir.descriptor": [_patch_mlir_lines],
     }
     for package in NUMBA_PACKAGES:
@@ -160,6 +162,13 @@ def _patch_dispatcher(module: ModuleType) -> None:
         original(self, *arguments)
         if len(self.overloads) == 1:
             guards.guard_declared(module, next(iter(self.overloads.values())), self.py_func.__name__)
+
+
+def _patch_reduce(module: ModuleType) -> None:
+    @_around(module.Reduce, "_compile")
+    def compile(original: Callable, self: Any, dtype: Any) -> Any:
+        associative.check(self._functor, dtype)
+        return original(self, dtype)
 
 
 def _patch_zero_division(module: ModuleType) -> None:

@@ -11,6 +11,7 @@ import functools
 import hashlib
 import json
 import math
+import os
 import threading
 
 import llvmlite.binding as llvm
@@ -27,7 +28,7 @@ from simt.observe.observer import Slots
 from simt.ptx.statements import Module
 
 COMPILING = threading.Lock()        # LLVM contexts are not shared safely between Python threads
-HUGE_LABELS = 4000
+HUGE_LABELS = 4000                  # a kernel of more blocks is not optimised: that takes minutes, and seconds without
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 BRANCH_WEIGHTS = '!0 = !{!"branch_weights", i32 2000, i32 1}'
 
@@ -131,7 +132,8 @@ def compile_kernel(module: Module, name: str, block_shape: tuple[int, int, int],
     Raises Unsupported for PTX without a row.
     """
     build = Build(module, name, block_shape)
-    key = json.dumps([digest, name, block_shape, [observer.__qualname__ for observer in observers]]) if digest else ""
+    optimised = os.environ.get("SIMT_OPTIMISE", "").lower() not in ("off", "0", "no")
+    key = json.dumps([digest, name, block_shape, [each.__qualname__ for each in observers], optimised]) if digest else ""
     head, _, code = (cache.load(key) if key else b"").partition(b"\n")
     if code and not observers:
         return Machine(build, Needs.from_json(head), linked(code))
@@ -141,7 +143,7 @@ def compile_kernel(module: Module, name: str, block_shape: tuple[int, int, int],
     needs = needs_of(emitter, slots.count, text)
     if not code or Needs.from_json(head) != needs:
         with COMPILING:
-            code = object_code(text)
+            code = object_code(text, optimised and text.count(":\n") <= HUGE_LABELS)
         if key:
             cache.save(key, needs.to_json() + b"\n" + code)
     machine = Machine(build, needs, linked(code), watching)
@@ -215,13 +217,12 @@ def linked(code: bytes):
         return link(code)
 
 
-def object_code(text: str) -> bytes:
-    """Machine code for IR. A kernel of very many blocks is not optimised: that takes minutes, and seconds without."""
-    is_huge = text.count(":\n") > HUGE_LABELS
-    machine = target_machine(0 if is_huge else 2)
+def object_code(text: str, optimised: bool = True) -> bytes:
+    """Machine code for IR. What is not optimised is made several times as fast, and runs several times as long."""
+    machine = target_machine(2 if optimised else 0)
     module = llvm.parse_assembly(text)
     module.verify()
-    if not is_huge:
+    if optimised:
         optimise(module, machine)
     return machine.emit_object(module)
 

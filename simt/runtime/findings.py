@@ -7,7 +7,7 @@ from simt.ir.shapes import WARP
 from simt.observe.checker import Actor, Hazard
 from simt.observe.profile import Finding
 from simt.runtime.arguments import argument_names, source_line
-from simt.runtime.names import function_name, lanes_of
+from simt.runtime.names import counted, function_name, lanes_of
 from simt.runtime.places import in_program, thread_at, told, where
 from simt.runtime.stray import kernel_arrays
 
@@ -28,7 +28,7 @@ EVERY_THREAD = "let every thread of the block come to the barrier: no return bef
     "condition around the work"
 SYNC = {
     "ended": ("some threads of the block end without coming to this barrier: {lanes} of warp {warp}", EVERY_THREAD),
-    "ended warps": ("of the block, {warps} without coming to this barrier", EVERY_THREAD),
+    "ended warps": ("{count} of the block {end} without coming to this barrier", EVERY_THREAD),
     "apart": ("threads of one warp come to this barrier apart: {lanes} of warp {warp} came by another way than the rest",
               "move the barrier out of the branch or loop that only some threads take"),
     "idle source": ("{lanes} of warp {warp} take a value from a lane that does not take part, which is undefined",
@@ -116,9 +116,9 @@ class _Telling:
     def synchronisation(self) -> tuple[str, str]:
         actor, node = self.hazard.actors[0], self.hazard.node
         told, advice = SYNC[self.hazard.what]
-        count = self.hazard.lanes                       # of warps, where these ended
-        warps = f"{count} whole warps end" if count > 1 else "1 whole warp ends"
-        happened = told.format(lanes=lanes_of(self.hazard.lanes), warps=warps, warp=actor.thread // WARP)
+        lanes = self.hazard.lanes       # for "ended warps", a number of warps
+        happened = told.format(lanes=lanes_of(lanes), warp=actor.thread // WARP, count=counted(lanes, "whole warp"),
+                               end="ends" if lanes == 1 else "end")
         return f"{function_name(node.opcode)} at {self.line_of(node)}, block {self.block(actor)}: {happened}", advice
 
     # -- words

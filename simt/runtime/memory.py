@@ -113,7 +113,10 @@ class Memory:
     def alloc(self, size: int, kind: str = "device") -> int:
         """Address of ``size`` fresh bytes, aligned to 256 and more; raises OutOfMemory."""
         if size <= 0:
-            raise AllocationError(f"an allocation has at least one byte, not {size}")
+            raise AllocationError(
+                f"an allocation has at least one byte, not {size}: numba asks for 0 where a size of the shape is negative, as "
+                "after a product of int32 that wrapped"
+            )
         with self._lock:
             if self.used_bytes + size > self.total_bytes:
                 raise OutOfMemory(

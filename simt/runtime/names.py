@@ -32,3 +32,8 @@ def lanes_of(mask: int) -> str:
             runs.append([lane])
     text = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
     return f"lane{'s' if len(lanes) != 1 else ''} {text}"
+
+
+def counted(number: int, noun: str) -> str:
+    """As in `1 whole warp`, `2 whole warps`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -40,6 +40,15 @@ class KernelSpec:
     local_bytes: int
 
 
+def digest(ptx: str) -> str:
+    """Of the text, wherever it declares its common variables: numba links a module's functions in an order that differs from
+    process to process, and each brings one."""
+    parts: dict[bool, list[str]] = {True: [], False: []}
+    for line in ptx.splitlines():
+        parts[line.startswith(".common ")].append(line)
+    return hashlib.sha256("\n".join([*sorted(parts[True]), *parts[False]]).encode()).hexdigest()
+
+
 class Program:
     """PTX text made ready to launch.
 
@@ -49,7 +58,7 @@ class Program:
 
     def __init__(self, ptx: str, memory: Memory, cc: tuple[int, int]):
         self.module = parse(ptx)
-        self.digest = hashlib.sha256(ptx.encode()).hexdigest()
+        self.digest = digest(ptx)
         self.memory, self.cc = memory, cc
         self.globals: dict[str, tuple[int, int]] = {}
         self.kernels = {f.name: self.spec(f) for f in self.module.functions.values() if f.is_entry and f.body is not None}

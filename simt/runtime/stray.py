@@ -7,7 +7,7 @@ from simt.ir.origins import origins
 from simt.ptx.statements import Symbol
 from simt.runtime.arguments import ArrayArgument, argument_name, argument_names, arrays
 from simt.runtime.memory import Allocation
-from simt.runtime.names import AXES, kernel_name
+from simt.runtime.names import AXES, counted, kernel_name
 from simt.runtime.places import calls_of, place_in_grid, thread_of, where
 
 ILLEGAL_ADDRESS, MISALIGNED_ADDRESS = 700, 716
@@ -270,11 +270,12 @@ def advice(run, worker, array: ArrayArgument, address: int) -> str:
                 f"signed, is {i - n}")
     if i == n and own is not None:
         return (f". Off by one {element}: this thread's {AXES[own]} in the grid equals the extent {n}, and the launch has "
-                f"{threads[own]} threads on {AXES[own]}. A guard is missing, or says <= where < is meant")
+                f"{counted(threads[own], 'thread')} on {AXES[own]}. A guard is missing, or says <= where < is meant")
     if i == n:
         return f". Off by one {element}: the kernel asks for the {element} after the last one"
     if own is not None:
-        return (f": the launch has {threads[own]} threads on {AXES[own]} for {n} {element}s; the ones beyond need "
+        have = f"the launch has {counted(threads[own], 'thread')} on {AXES[own]} for {counted(n, element)}"
+        return (f": {have}; the ones beyond need "
                 f"`if {AXES[own]} < {array.name}.shape[{axis}]`")
     return (", or launch threads for the array's shape only; the index is not this thread's place in the grid, so see how it "
             "is made")

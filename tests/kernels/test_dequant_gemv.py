@@ -8,9 +8,10 @@ from numba import cuda, int32
 
 from kernels.case import Case
 from kernels.ladder import load_ladder
-from kernels.quant.dequant_gemv import GROUP, LADDER, make, reference, tolerance, weights
+from kernels.quant.dequant_gemv import LADDER, make, reference, tolerance, weights
 from kernels.quant.dequant_gemv.s30_int4 import high, low
 from kernels.quant.dequant_gemv.s50_vectorised import nibble
+from kernels.quant.dequant_gemv.weights import GROUP
 from kernels.quant.formats import pack_int4, unpack_int4
 from workbook import buffers
 
@@ -151,11 +152,11 @@ def test_float32_sums_stay_well_inside_the_tolerance_and_float16_falls_outside(k
 @pytest.mark.parametrize(
     ("name", "shape", "message"),
     [
-        ("x", (9, 256), "x has 9 rows; this is for 1 to 8"),
-        ("x", (0, 256), "x has 0 rows"),
-        ("packed", (5, 127), r"packed is \(5, 127\), but k = 256 and groups of 128 need \(5, 128\)"),
-        ("scales", (5, 4), r"scales is \(5, 4\), but k = 256 and groups of 128 need \(5, 2\)"),  # groups of 64
-        ("codes", (5, 255), r"codes is \(5, 255\), but k = 256"),
+        ("x", (9, 256), "b is 9, and has to be from 0 to 8: a larger batch is a matrix product"),
+        ("x", (1, 256), r"y is \(2, 5\); with b=1 k=256 n=5 it has to be \(1, 5\)"),
+        ("packed", (5, 127), r"packed is \(5, 127\); as \(n, k/2\) with b=2 k=256 n=5 it has to be \(5, 128\)"),
+        ("scales", (5, 4), r"scales is \(5, 4\); as \(n, k/128\) .* has to be \(5, 2\)"),  # groups of 64
+        ("codes", (5, 255), r"codes is \(5, 255\); as \(n, k\) with b=2 k=256 n=5 it has to be \(5, 256\)"),
     ],
 )
 def test_inputs_that_do_not_fit_together_are_refused(step, name, shape, message, rng):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pytest
 
+import kernels
 from kernels.fingerprint import code_tokens, fingerprint, project_files
-from kernels.ladder import load_ladder
+from kernels.ladder import ladder_names, load_ladder
+
+FOLDER = Path(kernels.__file__).parent
 
 STEP = '''"""What it does."""
 from kernels.helpers import double, twice
@@ -36,7 +40,7 @@ GOLDEN_TOKENS = [
     *("name", "=", "f\"{x!r:>{SCALE}} é {'nested'}\"", '"tail"', "<newline>"),
     *("return", "double", "(", "x", ",", "SCALE", ")", "<newline>", "<dedent>", "<dedent>"),
 ]
-GOLDEN = "17864bba99dd"
+GOLDEN = "d4877d5b28dc"
 
 
 @pytest.fixture
@@ -140,7 +144,51 @@ def test_a_copy_outside_the_project_has_the_fingerprint_of_the_original(project,
 def test_files_that_import_each_other_end(project):
     of(project, deep="import kernels.step\n" + DEEP)
     names = [path.stem for path in project_files(project / "kernels" / "step.py", project)]
-    assert names == ["step", "helpers", "__init__", "deep"]
+    assert names == ["step", "helpers", "deep"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "taken"),
+    [
+        ("from kernels.parts import deep", "kernels/parts/deep.py"),
+        ("from .parts import deep", "kernels/parts/deep.py"),
+        ("from kernels.parts.deep import add", "kernels/parts/deep.py"),
+        ("import kernels.parts.deep", "kernels/parts/deep.py"),
+        ("from kernels.parts import LADDER", "kernels/parts/__init__.py"),
+        ("from kernels.parts import *", "kernels/parts/__init__.py"),
+        ("import kernels.parts", "kernels/parts/__init__.py"),
+        ("from numpy import deep", None),
+    ],
+)
+def test_an_import_counts_the_file_from_which_it_takes_something(project, statement, taken):
+    (project / "kernels" / "parts").mkdir()
+    (project / "kernels" / "parts" / "__init__.py").write_text("LADDER = 1\n", encoding="utf-8")
+    (project / "kernels" / "parts" / "deep.py").write_text(DEEP, encoding="utf-8")
+    of(project, step=f"{statement}\n")
+    _, *imported = project_files(project / "kernels" / "step.py", project)
+    assert imported == ([project / taken] if taken else [])
+
+
+def packages_with_modules():
+    return [folder for folder in FOLDER.rglob("__init__.py") if len(list(folder.parent.glob("*.py"))) > 1]
+
+
+def test_no_package_binds_a_name_that_is_a_module_in_it():
+    """Or "from package import name" would take the package's own, and the fingerprint would look at the module."""
+    for file in packages_with_modules():
+        modules = {path.stem for path in file.parent.glob("*.py")} | {path.parent.name for path in file.parent.glob("*/*.py")}
+        bound = {node.id for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Name) and not
+                 isinstance(node.ctx, ast.Load)}
+        assert not bound & modules, file
+
+
+@pytest.mark.parametrize("name", ladder_names())
+def test_no_step_depends_on_what_a_ladder_is_made_of(name):
+    """Cases, tolerances and checks of shapes change no counter, so they must not make a record stale."""
+    for step in load_ladder(name):
+        for file in project_files(step.path):
+            assert file.name not in ("ladder.py", "shapes.py"), f"{step.id} depends on {file}"
+            assert file.name != "__init__.py" or "Ladder(" not in file.read_text(), f"{step.id} depends on {file}"
 
 
 def test_every_step_of_a_ladder_has_its_own_fingerprint():

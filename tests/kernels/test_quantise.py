@@ -342,6 +342,15 @@ def test_the_reference_divides_by_the_scale_of_each_number():
     assert dequantise_reference(q, scale, group=2)[0, :4].tolist() == [127, 1, 254, 4]
 
 
+@pytest.mark.parametrize("shape", [(0, 5), (3, 0), (0, 0)])
+def test_of_an_empty_array_there_are_no_codes_and_the_scale_of_all_is_zero(shape):
+    q, scale = by_tensor(np.empty(shape, np.float32))
+    assert q.shape == shape and scale.tolist() == [0]
+    for group in per_group.GROUPS:
+        q, scale = by_group(np.empty(shape, np.float32), group)
+        assert q.shape == shape and scale.size == 0
+
+
 def test_the_reference_takes_what_is_empty():
     q, scale = quantise_reference(np.empty((3, 0), np.float32))
     assert (q.shape, scale.tolist()) == ((3, 0), [[0], [0], [0]])

@@ -102,7 +102,7 @@ def test_a_barrier_in_a_loop_with_another_trip_count_in_each_warp_is_told():
 
     found = findings(uneven, 1, 96, np.zeros(96, np.int32))
     assert kinds(found) == {"sync"}
-    assert any("whole warps of the block end without coming" in one.text for one in found)
+    assert any("1 whole warp of the block ends without coming" in one.text for one in found)
 
 
 @pytest.mark.parametrize("rounds", [(1, 2, 3, 4), (7, 3, 5, 0), (4, 4, 4, 4)])

@@ -116,3 +116,25 @@ def test_float32_stays_float32_through_constants_of_its_type():
 @cuda.jit(device=True)
 def scale(a):
     a[0] = a[0] * float32(0.5)
+
+
+def test_a_size_that_wrapped_in_int32_on_the_host_is_refused_before_the_launch():
+    """karpathy/llm.c PR#155: B * T * V = 64 * 1024 * 50257 as int is negative"""
+    @cuda.jit
+    def fill(a):
+        a[cuda.grid(1)] = 1
+
+    with np.errstate(over="ignore"):
+        cells = np.int32(64) * np.int32(1024) * np.int32(50257)
+    assert cells == 64 * 1024 * 50257 - 2**32 < 0
+    a = cuda.to_device(np.zeros(256, np.float32))
+    with pytest.raises(OverflowError, match="negative"):
+        cuda.device_array((cells,), np.float32)
+    with pytest.raises(Exception, match="INVALID_VALUE") as failed:
+        cuda.device_array((2, int(cells)), np.float32)
+    assert "negative, as after a product of int32 that wrapped" in failed.value.__notes__[0]
+    with pytest.raises(ValueError, match=f"negative task count: {cells}"):
+        fill.forall(cells)(a)
+    with pytest.raises(ValueError, match=rf"grid .* \(got \({cells // 256}, 1, 1\)\)"):
+        fill[int(cells) // 256, 256](a)
+    assert not a.copy_to_host().any()

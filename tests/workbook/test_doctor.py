@@ -70,7 +70,7 @@ def test_it_works_where_numba_and_kernels_do_not(broken, tmp_path):
 def test_another_command_then_points_to_the_doctor(broken):
     done = run_ladder("list", before=[broken])
     assert done.returncode == 1 and done.stdout == "" and "Traceback" not in done.stderr
-    assert "No module named 'kernels.ladder'" in done.stderr and "doctor says what to do" in done.stderr
+    assert "No module named 'kernels." in done.stderr and "doctor says what to do" in done.stderr
 
 
 @pytest.fixture

@@ -148,7 +148,7 @@ def test_a_nan_that_was_computed_does_not_count_as_unwritten(toy, target, step_t
         c[3, 4] = np.nan
 
     lines = lines_about(toy, target, step_that(makes_nan), problems[0])
-    assert "1 of 561 cells are wrong; the first is c[3, 4]: got nan" in lines[0]
+    assert "1 of 561 cells is wrong; the first is c[3, 4]: got nan" in lines[0]
     assert lines[1] == "wrong cells: row 3, column 4"
 
 
@@ -198,8 +198,8 @@ def test_stores_around_the_output_are_seen(toy, target, step_that, problems):
 
     lines = lines_about(toy, target, step_that(strays), problems[1])
     assert lines == (
-        "stores before the start of c: 1 cells, the nearest 3 before it",
-        "stores past the end of c: 1 cells, the nearest 2 past it",
+        "stores before the start of c: 1 cell, the nearest 3 before it",
+        "stores past the end of c: 1 cell, the nearest 2 past it",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 import click
@@ -10,6 +11,7 @@ import click
 from workbook.cli.doctor import doctor
 
 try:
+    from kernels.broken import Broken
     from kernels.ladder import UnknownName
     from workbook.cli.climb import climb
     from workbook.cli.exercise import exercise
@@ -25,7 +27,7 @@ try:
     COMMANDS = (climb, show, list_, profile, lab, exercise, record, table, notebook, test, doctor)
     BROKEN = None
 except Exception as error:  # a damaged package, or an unrelated one named kernels: doctor starts and says so
-    UnknownName, COMMANDS, BROKEN = LookupError, (doctor,), error
+    UnknownName, Broken, COMMANDS, BROKEN = LookupError, ImportError, (doctor,), error
 
 WRONG, INTERRUPTED = 1, 130
 
@@ -46,6 +48,10 @@ class Ladder(click.Group):
             return super().invoke(ctx)
         except UnknownName as error:
             raise click.UsageError(str(error), click.get_current_context(silent=True) or ctx) from None
+        except Broken as error:
+            raise click.ClickException(str(error)) from None
+        except SyntaxError as error:  # of a step or an exercise that a command reads without running it
+            raise click.ClickException(f"{error.filename}:{error.lineno}: SyntaxError: {error.msg}") from None
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             ctx.exit(INTERRUPTED)
@@ -67,3 +73,5 @@ def main() -> None:
     except KeyboardInterrupt:  # outside any command
         click.echo("interrupted", err=True)
         sys.exit(INTERRUPTED)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C would only spoil the end

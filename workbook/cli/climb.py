@@ -110,6 +110,8 @@ def _print(console: Console, climbed: Climb, rows: tuple[Row, ...], device: str 
         before = results.timed_row(climbed, result.step.previous) if result.step.previous else None
         for index, line in enumerate(evidence.explain(before, row) if before else ()):
             console.print(line if index == 0 else f"  {line}", soft_wrap=True)
+    for warning in filter(None, map(report.too_fast, rows)):
+        console.print(warning, soft_wrap=True)
     program = click.get_current_context().find_root().info_name
     for result in climbed.results:
         if result.failure is not None:

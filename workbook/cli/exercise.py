@@ -22,7 +22,19 @@ MARKS = {"passed": "x", "changed": "~", "begun": ".", "not begun": " ", "missing
 COLOURS = {"passed": "green", "changed": "yellow", "begun": "yellow", "missing": "red"}
 
 
-@click.group(invoke_without_command=True)
+class Exercises(click.Group):
+    """Tells a broken track as one line."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        from workbook.exercises.entry import BrokenTrack
+
+        try:
+            return super().invoke(ctx)
+        except BrokenTrack as error:
+            raise click.ClickException(str(error)) from None
+
+
+@click.group(cls=Exercises, invoke_without_command=True)
 @click.pass_context
 def exercise(ctx: click.Context) -> None:
     """Show the next exercise and check it each time you save it; Ctrl-C ends.
@@ -44,15 +56,18 @@ def list_(as_json: bool) -> None:
     from workbook.exercises import entry, stubs
 
     progress = _progress()
+    _warn_of_broken()
     found = [(item, progress.status(item)) for item in entry.exercises()]
     if as_json:
         rows = [{"name": item.name, "title": item.title, "status": status, "path": stubs.relative(item.stub_path)}
                 for item, status in found]  # fmt: skip
         click.echo(json.dumps(rows, indent=1))
         return
-    width = max(len(item.word) for item, _ in found)
+    width = max((len(item.word) for item, _ in found), default=0)
     for track in entry.TRACKS:
         here = [(item, status) for item, status in found if item.track == track]
+        if not here:
+            continue
         done = sum(status == "passed" for _, status in here)
         click.echo(f"{click.style(track, bold=True)}  {entry.track_title(track)}  {done} of {len(here)}")
         for item, status in here:
@@ -78,6 +93,7 @@ def check(
     if name:
         results = [_check(progress, entry.find(name), file, seed)]
     else:
+        _warn_of_broken()
         chosen = [item for item in entry.exercises() if progress.status(item) not in ("not begun", "missing")]
         results = [_check(progress, item, None, seed) for item in chosen]
     if as_json:
@@ -108,18 +124,25 @@ def hint(name: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def reset(name: str, yes: bool) -> None:
     """Begin NAME anew. Your file is kept beside it, as NAME.py.bak."""
+    from workbook import writing
     from workbook.exercises import entry, progress, stubs
 
     found = entry.find(name)
-    path = found.stub_path
-    if path.is_file() and not progress.is_stub(found):
-        if not yes:
-            click.confirm(f"replace {stubs.relative(path)} by its beginning?", abort=True)
-        click.echo(f"your file is now {stubs.relative(_backup(path))}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(stubs.stub(found), encoding="utf-8")
+    path, shown = found.stub_path, stubs.relative(found.stub_path)
+    try:
+        text = stubs.stub(found)
+        if os.path.lexists(path) and not (path.is_file() and progress.is_stub(found)):
+            if not yes:
+                click.confirm(f"replace {shown} by its beginning?", abort=True)
+            click.echo(f"what was there is now {stubs.relative(_backup(path))}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        writing.replace(path, text)
+    except OSError as error:
+        raise click.ClickException(f"{shown} cannot be written: {error.strerror}") from None
+    except stubs.BrokenMarkers as error:
+        raise click.ClickException(f"{shown} cannot be cut: {error}") from None
     _progress().forget(found)
-    click.echo(f"{stubs.relative(path)} is as it was at the beginning")
+    click.echo(f"{shown} is as it was at the beginning")
 
 
 @exercise.command()
@@ -148,6 +171,7 @@ def verify(ctx: click.Context, write: bool, track: str | None) -> None:
     """For maintainers: every stub fails and is the one cut from its answer, every solution passes, nothing is missing."""
     from kernels.ladder import UnknownName
     from workbook.exercises import entry, stubs, upkeep
+    from workbook.words import count
 
     if track is not None and track not in entry.TRACKS:
         raise UnknownName("track", track, entry.TRACKS)
@@ -156,12 +180,12 @@ def verify(ctx: click.Context, write: bool, track: str | None) -> None:
         try:
             for path in upkeep.write_stubs(chosen):
                 click.echo(f"written: {stubs.relative(path)}")
-        except stubs.BrokenMarkers as error:
+        except (OSError, stubs.BrokenMarkers) as error:
             raise click.ClickException(str(error)) from None
     found = upkeep.faults(chosen, lambda line: click.echo(line, err=True))
     for fault in found:
         click.secho(fault, fg="red")
-    click.echo(f"{len(chosen)} exercises, {len(found)} faults" if found else f"{len(chosen)} exercises, all is well")
+    click.echo(f"{count(len(chosen), 'exercise')}, {count(len(found), 'fault') if found else 'all is well'}")
     ctx.exit(1 if found else 0)
 
 
@@ -170,6 +194,7 @@ def _next() -> None:
     from workbook.exercises import entry, watch
 
     progress = _progress()
+    _warn_of_broken()
     for item in entry.exercises():
         if progress.status(item) == "passed":
             continue
@@ -186,7 +211,14 @@ def _next() -> None:
             result = _check(progress, item)
             _show(result)
         click.echo()
-    click.echo("all exercises are passed")
+    click.echo("all exercises of the other tracks are passed" if entry.broken() else "all exercises are passed")
+
+
+def _warn_of_broken() -> None:
+    from workbook.exercises import entry
+
+    for fault in entry.broken():
+        click.secho(fault, fg="red", err=True)
 
 
 def _introduce(item: Exercise) -> None:
@@ -246,7 +278,7 @@ def _backup(path: Path) -> Path:
     number = 0
     while True:
         aside = path.with_name(f"{path.name}.bak" + (f".{number}" if number else ""))
-        if not aside.exists():
+        if not os.path.lexists(aside):
             os.replace(path, aside)
             return aside
         number += 1

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from kernels.ladder import UnknownName
 from workbook import writing
+
+if TYPE_CHECKING:
+    from workbook.notebook.document import Document
 
 
 @click.command()
@@ -17,29 +20,57 @@ from workbook import writing
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 where a notebook is not what its .py file gives.")
 @click.pass_context
 def notebook(ctx: click.Context, names: tuple[str, ...], check: bool) -> None:
-    """Execute notebooks on the emulated device and write the .ipynb files: all, or those named, such as 20 or 20_memory."""
-    from workbook.notebook import render
+    """Execute notebooks on the emulated device and write the .ipynb files: those named, such as 20 or 20_memory, or all.
+
+    Without a name, notebooks that you ran or edited stay as they are.
+    """
+    from workbook.notebook import document, render
 
     stale = 0
     for source in _chosen(names, render.sources()):
-        start = time.perf_counter()
+        path, again = render.path_of(source), f"{ctx.find_root().info_name} notebook {source.stem[:2]}"
         try:
-            document = render.render(source)
-        except render.CellFailed as error:
-            raise click.ClickException(str(error)) from None
-        took = f"{time.perf_counter() - start:.0f} s"
-        changed = render.differences(_committed(render.path_of(source)), document)
-        if changed and check:
-            click.echo(f"{source.stem}: stale, {took}")
-            for line in changed:
-                click.echo(f"  {line}")
-        elif changed:
-            writing.replace(render.path_of(source), render.text(document))
-            click.echo(f"{source.stem}: written, {took}")
+            before, damage = document.read(path), ""
+        except document.Damaged as error:
+            before, damage = None, str(error)
+        if damage and check:
+            click.echo(f"{source.stem}: {damage}; `{again}` makes it anew")
+            stale += 1
+        elif before and not (names or check) and document.touched(before):
+            click.echo(f"{source.stem}: kept, since it was run or edited; `{again}` makes it anew")
         else:
-            click.echo(f"{source.stem}: unchanged, {took}")
-        stale += bool(changed)
+            stale += _render(source, before, check)
     ctx.exit(1 if check and stale else 0)
+
+
+def _render(source: Path, before: Document | None, check: bool) -> bool:
+    """Execute one, and write it unless this is a check. Whether it differs from what was there."""
+    from workbook.notebook import document, render
+
+    start = time.perf_counter()
+    try:
+        after = render.render(source)
+    except render.CellFailed as error:
+        raise click.ClickException(str(error)) from None
+    took = f"{time.perf_counter() - start:.0f} s"
+    changed = document.differences(before, after)
+    if check:
+        click.echo(f"{source.stem}: {'stale' if changed else 'unchanged'}, {took}")
+        for line in changed:
+            click.echo(f"  {line}")
+    elif changed or (before and document.touched(before)):
+        _write(render.path_of(source), document.text(after))
+        click.echo(f"{source.stem}: written, {took}")
+    else:
+        click.echo(f"{source.stem}: unchanged, {took}")
+    return bool(changed)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        writing.replace(path, text)
+    except OSError as error:
+        raise click.ClickException(f"{path.name} cannot be written: {error.strerror}; move away what is in its place") from None
 
 
 def _chosen(names: tuple[str, ...], sources: list[Path]) -> list[Path]:
@@ -50,12 +81,3 @@ def _chosen(names: tuple[str, ...], sources: list[Path]) -> list[Path]:
             raise UnknownName("notebook", name, [source.stem for source in sources])
         chosen += found
     return chosen or sources
-
-
-def _committed(path: Path) -> dict:
-    """The .ipynb as it is; an empty document where there is none, or a damaged one."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-

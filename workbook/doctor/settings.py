@@ -28,7 +28,7 @@ SWITCHES = {
     "NUMBA_ENABLE_CUDASIM": "replaces numba.cuda by Numba's simulator, which compiles nothing",
     "NUMBA_DISABLE_CUDA": "switches numba.cuda off",
 }
-CACHE_OFF = ("off", "0", "no")
+OFF = ("off", "0", "no")
 SOURCES = {"site-packages": "the pip packages", "conda": "conda", "system-search": "the system"}
 
 
@@ -101,9 +101,12 @@ def _watchdog(value: str) -> None:
     limit_s()
 
 
-def _cache(value: str) -> None:
-    if value.lower() not in (*CACHE_OFF, "on", "1", "yes"):
-        raise ValueError(f"SIMT_CACHE={value}: it is on or off, and this counts as on")
+def _switch(name: str) -> Callable[[str], None]:
+    def check(value: str) -> None:
+        if value.lower() not in (*OFF, "on", "1", "yes"):
+            raise ValueError(f"{name}={value}: it is on or off, and this counts as on")
+
+    return check
 
 
 def _anything(value: str) -> None:
@@ -118,8 +121,9 @@ SETTINGS: dict[str, Callable[[str], None]] = {
     "SIMT_SCHEDULE": _schedule,
     "SIMT_WATCHDOG_S": _watchdog,
     "SIMT_QUIET": _anything,
-    "SIMT_CACHE": _cache,
+    "SIMT_CACHE": _switch("SIMT_CACHE"),
     "SIMT_CACHE_DIR": _anything,
+    "SIMT_OPTIMISE": _switch("SIMT_OPTIMISE"),
 }
 
 
@@ -156,7 +160,7 @@ def cache(machine: Machine) -> Findings:
     from simt.jit import cache as kernels
 
     folder = kernels.folder()
-    if folder is None and machine.environ.get("SIMT_CACHE", "").lower() in CACHE_OFF:
+    if folder is None and machine.environ.get("SIMT_CACHE", "").lower() in OFF:
         yield note("off: every process compiles its kernels anew", "unset SIMT_CACHE", folder=None)
         return
     for rejected in kernels.candidates():

@@ -35,6 +35,10 @@ class HostRead(RuntimeError):  # explain.py knows it by its name
     """`run` fetched device memory, to compute on the CPU what a kernel should."""
 
 
+class Ended(RuntimeError):  # explain.py knows it by its name
+    """The file called sys.exit() or the like."""
+
+
 class Buffers(dict[str, Any]):
     """The device arrays of a run; asking for one that is not there names those that are."""
 
@@ -57,11 +61,25 @@ class Attempt:
         self._run = _function(self.module, path)
 
     def run(self, buffers: Mapping[str, Any], stream: Any = 0) -> None:
-        with _no_reading():
+        with _no_reading(), _no_exit():
             self._run(Buffers(buffers), stream)
 
     def scratch(self, case: Case, inputs: Mapping[str, Any]) -> Layout:
-        return self.module.scratch(case, inputs) if hasattr(self.module, "scratch") else {}
+        with _no_exit():
+            return self.module.scratch(case, inputs) if hasattr(self.module, "scratch") else {}
+
+    def optimised(self) -> dict[str, str]:
+        """{kernel: PTX as it would be with optimisation} of those that ran and were compiled without, by opt=False."""
+        from numba import cuda
+        from numba.cuda.dispatcher import CUDADispatcher
+
+        kernels = [value for value in vars(self.module).values() if isinstance(value, CUDADispatcher)]
+        return {
+            compiled.entry_name: cuda.compile_ptx(kernel.py_func, signature, lineinfo=True)[0]
+            for kernel in kernels
+            if not kernel.targetoptions.get("opt", True)
+            for signature, compiled in kernel.overloads.items()
+        }
 
     @contextlib.contextmanager
     def counting(self) -> Iterator[None]:
@@ -96,10 +114,11 @@ def _imported(path: Path) -> ModuleType:
     sys.modules[MODULE] = module
     sys.dont_write_bytecode = True
     try:
-        spec.loader.exec_module(module)
+        with _no_exit():
+            spec.loader.exec_module(module)
     except ImportError as error:
         raise Stop(explain.told(failure.broken(error, "importing the file", str(path)), path, "import")) from None
-    except (Exception, SystemExit) as error:
+    except Exception as error:
         raise Stop(explain.told(failure.broken(error, "importing the file", str(path)), path)) from None
     return module
 
@@ -135,15 +154,26 @@ def _function(module: ModuleType, path: Path) -> Any:
 
 
 @contextlib.contextmanager
+def _no_exit() -> Iterator[None]:
+    """Inside, what would end the process is an error like any other."""
+    try:
+        yield
+    except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+        said = f"{type(error).__name__}({error}): the check goes on after it, so nothing in the file may end the program"
+        raise Ended(said).with_traceback(error.__traceback__) from None
+
+
+@contextlib.contextmanager
 def _no_reading() -> Iterator[None]:
     """Inside, device memory stays on the device."""
+    from numba.cuda import dispatcher
     from numba.cuda.cudadrv import driver
 
     plain = driver.device_to_host
 
     def refuse(*args: Any, **options: Any) -> None:
-        if any(frame.f_code.co_name == "launch" for frame, _ in traceback.walk_stack(None)):
-            plain(*args, **options)  # numba brings back host arrays that were passed to a kernel
+        if any(frame.f_code.co_filename == dispatcher.__file__ for frame, _ in traceback.walk_stack(None)):
+            plain(*args, **options)  # numba's launch brings back host arrays, and whether a kernel with debug=True raised
             return
         raise HostRead("run copies device memory to the host: the kernel has to do the work, on the device")
 

@@ -9,11 +9,15 @@ and stands in TRACKS. Loading one imports NumPy and the ladders, never Numba.
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
+import os
 import re
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 
 from kernels.case import Case
 from kernels.fingerprint import PROJECT
@@ -89,8 +93,11 @@ class Exercise:
 
     @property
     def title(self) -> str:
-        """The first line of the answer's docstring, which is that of the stub too."""
-        docstring = ast.get_docstring(ast.parse(self.answer_path.read_text(encoding="utf-8"))) or ""
+        """The first line of the answer's docstring, which is that of the stub too; what is wrong, where it cannot be read."""
+        try:
+            docstring = ast.get_docstring(ast.parse(self.answer_path.read_text(encoding="utf-8"), str(self.answer_path))) or ""
+        except (OSError, SyntaxError, ValueError) as error:
+            return f"({self.answer} cannot be read: {where_broken(error)})"
         return docstring.partition("\n")[0]
 
     @property
@@ -101,17 +108,58 @@ class Exercise:
         return cases.ragged(self.problem.cases)
 
 
+class BrokenTrack(Exception):
+    """A track that cannot be loaded, its own file or a kernel's that it takes: the message names file and line."""
+
+
+@functools.cache
+def _track(track: str) -> ModuleType | BrokenTrack:
+    try:
+        return importlib.import_module(f"{__package__}.{track}")
+    except Exception as error:
+        return BrokenTrack(f"the track {track} cannot be loaded: {where_broken(error)}")
+
+
+def where_broken(error: BaseException) -> str:
+    """The error, and the project's file and line that it comes from."""
+    if isinstance(error, SyntaxError):
+        said, path, line = error.msg, error.filename, error.lineno
+    else:
+        said = str(error)
+        at = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+        path, line = next(((path, line) for path, line in reversed(at) if path.startswith(f"{PROJECT}{os.sep}")), (None, None))
+    place = f" at {path.replace(f'{PROJECT}{os.sep}', '')}:{line}" if path else ""
+    return f"{type(error).__name__}: {said}{place}"
+
+
 def track_title(track: str) -> str:
-    return importlib.import_module(f"{__package__}.{track}").TITLE
+    """Raises BrokenTrack."""
+    return _sound(track).TITLE
+
+
+def _sound(track: str) -> ModuleType:
+    found = _track(track)
+    if isinstance(found, BrokenTrack):
+        raise found.with_traceback(None)
+    return found
 
 
 def exercises(tracks: Sequence[str] = TRACKS) -> tuple[Exercise, ...]:
-    """All exercises of these tracks, in order."""
-    return tuple(exercise for track in tracks for exercise in importlib.import_module(f"{__package__}.{track}").EXERCISES)
+    """All exercises of these tracks, in order, but for tracks that are broken."""
+    sound = [found for found in map(_track, tracks) if not isinstance(found, BrokenTrack)]
+    return tuple(exercise for module in sound for exercise in module.EXERCISES)
+
+
+def broken(tracks: Sequence[str] = TRACKS) -> list[str]:
+    """What is wrong with those that are broken."""
+    return [str(found) for found in map(_track, tracks) if isinstance(found, BrokenTrack)]
 
 
 def find(typed: str) -> Exercise:
-    """The exercise of a name such as first/map, of a bare word that one track has, or of its file. Raises UnknownName."""
+    """The exercise of a name such as first/map, of a bare word that one track has, or of its file.
+
+    Raises UnknownName, or BrokenTrack where it may be in one.
+    """
     there = exercises()
     if typed.endswith(".py"):
         path = Path(typed).resolve()
@@ -121,4 +169,7 @@ def find(typed: str) -> Exercise:
         return found[0]
     if found:
         raise UnknownName("single exercise", typed, [exercise.name for exercise in found])
+    for track in TRACKS:
+        if "/" not in typed or typed.startswith(f"{track}/"):
+            _sound(track)
     raise UnknownName("exercise", typed, [exercise.name for exercise in there])

@@ -9,7 +9,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from workbook import buffers, verify
 from workbook.exercises import entry
 from workbook.exercises.attempt import Attempt, Stop
 from workbook.exercises.explain import located, told
+from workbook.exercises.request import CONDUCT, RESULTS, Found
 from workbook.exercises.result import Kind, Spent, Trouble, figure
 from workbook.exercises.stubs import relative
 from workbook.failure import Failure, broken
@@ -38,20 +39,22 @@ MOST_FINDINGS = 3
 NEVER_WRITTEN, READ_EARLY = "never written", "read before it is written"  # as workbook.diagnose says
 
 
-def examine(asked: Request, begin: Begin) -> dict[str, Any]:
-    """What goes into a Result: trouble, what was spent, and how many cases there are."""
+def examine(asked: Request, begin: Begin) -> Found:
+    """What the parts that were asked for find."""
     begin("importing the file")
     warnings.simplefilter("ignore")
     exercise = entry.find(asked.exercise)
-    found: dict[str, Any] = {"trouble": None, "spent": (), "cases": len(exercise.problem.cases)}
+    cases, spent = len(exercise.problem.cases), ()
     try:
         examination = _Examination(exercise, Path(asked.path), asked.seed, begin)
-        examination.results()
-        examination.precision_and_order()
-        found["spent"] = tuple(examination.budgets())
+        if RESULTS in asked.parts:
+            examination.results()
+        if CONDUCT in asked.parts:
+            examination.precision_and_order()
+            spent = tuple(examination.budgets())
     except Stop as stop:
-        found["trouble"] = stop.trouble
-    return found
+        return Found(stop.trouble, spent, cases)
+    return Found(None, spent, cases)
 
 
 class Broken(Stop):
@@ -145,10 +148,12 @@ class _Examination:
         dtypes += [np.dtype(dtype) for _, dtype in self.problem.outputs(case, inputs).values()]
         if np.dtype(np.float64) in dtypes:
             return
-        compiled = [launch.code.ptx for launch in launches if launch.code]
-        places = [place for ptx in compiled for place in _doubles(ptx) if place[0] in self.attempt.own]
+        again = self.attempt.optimised()  # without optimisation, 2 * a[i] is computed in double precision
+        compiled = [launch.code.ptx for launch in launches if launch.code and launch.kernel not in again]
+        places = [place for ptx in (*compiled, *again.values()) for place in _doubles(ptx) if place[0] in self.attempt.own]
         if places:
-            path, line = places[0]
+            path, line = next((place for place in places if place[1]), places[0])
+            line = line or None  # the compiler marks with line 0 what belongs to no single one
             raise Stop(Trouble("float64", "a kernel computes in double precision (float64)", (
                 located(Path(path), line),
                 "a Python number such as 0.5 is a float64, and so is an integer times a float32: write float32(0.5); on most",

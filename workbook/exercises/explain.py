@@ -24,6 +24,7 @@ _UNKNOWN = re.compile(r"NameError: (?:global )?name '(?P<name>\w+)' is not defin
 
 # The first that fits the whole text: the kind of trouble, and a title. {what} is what was being done.
 _TITLES: tuple[tuple[str, Kind, str], ...] = (
+    (r"^Ended while", "error", "the file ends the program{doing}"),
     (r"HostRead", "host", "the result is computed on the host{doing}"),
     (r"(?P<what>\b(?:read|write|store|load|access|atomic)[\w ]* out of bounds)(?:\n|$)", "bounds", "{what}{doing}"),
     (r"CUDA_ERROR_(?:ILLEGAL|MISALIGNED)_ADDRESS|misaligned", "bounds", "an illegal access to memory{doing}"),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Literal
 
+from workbook.words import count
+
 Kind = Literal[
     "syntax", "import", "names", "error", "bounds", "hang", "crash",
     "no kernel", "host", "wrong", "float64", "race", "init", "sync", "budget",
 ]  # fmt: skip
-MOST_PRINTED = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +38,10 @@ class Trouble:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """`passed` says that `trouble` is None. `printed`: the end of what the file wrote to stdout and stderr."""
+    """`passed` says that `trouble` is None.
+
+    printed: the last lines of what the file wrote to stdout and stderr; printed_before: how many stood above them
+    """
 
     exercise: str
     path: str
@@ -46,6 +50,7 @@ class Result:
     spent: tuple[Spent, ...] = ()
     cases: int = 0
     printed: tuple[str, ...] = ()
+    printed_before: int = 0
     seconds: float = 0.0
 
     @property
@@ -67,10 +72,11 @@ def screen(result: Result) -> list[str]:
     """A screen of text: first what is wrong, with the reader's line, then what the file printed."""
     trouble = result.trouble
     if trouble is None:
-        lines = [f"{result.exercise}: passed, {result.cases} cases in {result.seconds:.1f} s"]
+        lines = [f"{result.exercise}: passed, {count(result.cases, 'case')} in {result.seconds:.1f} s"]
         lines += [f"  {spent}" for spent in result.spent]
     else:
         lines = [f"{result.exercise}: {trouble.title}", *(f"  {line}" for line in trouble.lines)]
     if result.printed:
-        lines += ["  the file printed:", *(f"    {line}" for line in result.printed[-MOST_PRINTED:])]
+        above = [f"… {count(result.printed_before, 'line')} more above"] if result.printed_before else []
+        lines += ["  the file printed:", *(f"    {line}" for line in (*above, *result.printed))]
     return lines

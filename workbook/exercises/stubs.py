@@ -52,16 +52,20 @@ class _Region:
 
 
 def stub(exercise: Exercise) -> str:
-    """The text of the exercise's stub. Raises BrokenMarkers, OSError, SyntaxError."""
+    """The text of the exercise's stub. Raises BrokenMarkers, OSError."""
     source = exercise.answer_path.read_text(encoding="utf-8")
     return cut(source, exercise.answer, exercise.name)
 
 
 def cut(source: str, where: str, name: str) -> str:
     """The stub of the answer `source`, which stands in the file `where`, for the exercise `name`. Raises BrokenMarkers."""
-    list(_parts(source.splitlines(), where))  # the lines that an error names are those of the whole file
+    kinds = {kind for kind, _, _ in answer_regions(source, where)}  # an error in it names lines of the whole file
+    try:
+        ast.parse(source)
+    except SyntaxError as error:
+        raise BrokenMarkers(f"{where}:{error.lineno}: no valid Python: {error.msg}") from None
     lines = list(_filled(_shown_docstring(_without_ladder_parts(source)).splitlines(), where))
-    text = f"{_header(name)}{_tidy(lines)}"
+    text = f"{_header(name, kinds)}{_tidy(lines)}"
     try:
         ast.parse(text)
     except SyntaxError as error:
@@ -76,8 +80,10 @@ def answer_regions(source: str, where: str = "answer") -> Iterator[tuple[str, st
             yield part.kind, part.task, part.answer
 
 
-def _header(name: str) -> str:
-    return f"# Exercise {name}: complete this file, then run  {COMMAND} {name}\n"
+def _header(name: str, kinds: set[str]) -> str:
+    """`kinds` of regions: a file without a gap is complete, and wrong."""
+    todo = "complete" if "gap" in kinds else "mend"
+    return f"# Exercise {name}: {todo} this file, then run  {COMMAND} {name}\n"
 
 
 # --- regions ------------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 from workbook.exercises import entry, stubs
 from workbook.exercises.check import check
 from workbook.exercises.entry import FEWEST_HINTS, PROJECT, Exercise
+from workbook.exercises.processes import Watch
 from workbook.exercises.result import Result
 
 SEED = 2
@@ -35,7 +37,7 @@ def write_stubs(exercises: Sequence[Exercise]) -> list[Path]:
 
 def faults(exercises: Sequence[Exercise], tell: Tell = lambda line: None) -> list[str]:
     """Everything that is wrong, one line each; `tell` hears of each check as it ends."""
-    found = [*orphans(), *twice(exercises)]
+    found = [*entry.broken(), *orphans(), *twice(exercises)]
     for exercise in exercises:
         found += static_faults(exercise)
     return found + run_faults(exercises, tell)
@@ -48,6 +50,8 @@ def twice(exercises: Sequence[Exercise]) -> list[str]:
 
 def orphans() -> list[str]:
     """Files below exercises/ and solutions/ that belong to no exercise."""
+    if entry.broken():
+        return []  # whose they are is not known
     everything = entry.exercises()
     wanted = {path for exercise in everything for path in (exercise.stub_path, exercise.solution_path)}
     tools = {PROJECT / "exercises" / "test_exercises.py"}
@@ -82,15 +86,26 @@ def _differences(exercise: Exercise, cut: str) -> Iterator[str]:
 def run_faults(exercises: Sequence[Exercise], tell: Tell) -> list[str]:
     """Stubs that pass and solutions that fail; the stubs are cut anew, whatever lies in exercises/."""
     jobs = [(exercise, solved) for exercise in exercises for solved in (False, True)]
+    stop = threading.Event()
+
+    def goes_on(stage: str) -> None:
+        if stop.is_set():
+            raise Cancelled
+
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         try:
-            return [fault for fault in pool.map(lambda job: _run(*job, Path(folder), tell), jobs) if fault]
-        except BaseException:  # Ctrl-C: do not begin the others
+            return [fault for fault in pool.map(lambda job: _run(*job, Path(folder), tell, goes_on), jobs) if fault]
+        except BaseException:  # Ctrl-C: end those that run, and do not begin the others
+            stop.set()
             pool.shutdown(cancel_futures=True)
             raise
 
 
-def _run(exercise: Exercise, solved: bool, folder: Path, tell: Tell) -> str | None:
+class Cancelled(Exception):
+    """Nobody wants to know any more."""
+
+
+def _run(exercise: Exercise, solved: bool, folder: Path, tell: Tell, watch: Watch) -> str | None:
     path = exercise.solution_path
     if not solved:
         path = folder / exercise.track / f"{exercise.word}.py"
@@ -101,7 +116,7 @@ def _run(exercise: Exercise, solved: bool, folder: Path, tell: Tell) -> str | No
             return None  # static_faults has said so
     elif not path.is_file():
         return None
-    result = check(exercise, path, SEED, LIMIT_S)
+    result = check(exercise, path, SEED, LIMIT_S, watch, side_by_side=False)  # one for each core is at work already
     what, how = "solution" if solved else "stub", "passes" if result.passed else "fails"
     tell(f"{exercise.name}: {what} {how}, {result.seconds:.1f} s")
     return _judged(exercise, solved, result)

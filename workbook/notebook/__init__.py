@@ -11,12 +11,14 @@ Pictures come from simt.report.pictures; whatever has a number says whether it w
 """
 
 from workbook.notebook.pictures import access_map, bank_grid, instruction_mix, line_of, roofline, speedup_bars
-from workbook.notebook.running import Ran, count, run, time
-from workbook.notebook.showing import changes, compare, failing, machine_code, show, table
+from workbook.notebook.running import Ran, count, run
+from workbook.notebook.showing import changes, compare, failing, machine_code, published, show, table
 from workbook.notebook.starting import start
+from workbook.notebook.timings import Timings, recorded, time
 
 __all__ = [
     "Ran",
+    "Timings",
     "access_map",
     "bank_grid",
     "changes",
@@ -26,6 +28,8 @@ __all__ = [
     "instruction_mix",
     "line_of",
     "machine_code",
+    "published",
+    "recorded",
     "roofline",
     "run",
     "show",

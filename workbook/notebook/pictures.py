@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from workbook.notebook.running import Ran
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from workbook.results import Row
+    from workbook.notebook.timings import Timings
 
 
 def access_map(ran: Ran, line: int | None = None, action: str = "load", space: str = "global") -> Figure:
@@ -57,14 +58,15 @@ def roofline(runs: Sequence[Ran]) -> Figure:
     return draw(device, "fp32", [(name, point) for name, point in points if point is not None])
 
 
-def speedup_bars(rows: Sequence[Row]) -> Figure:
-    """One bar per step, over the first one."""
+def speedup_bars(timings: Timings) -> Figure:
+    """One bar per step, over the first row of the timings."""
     from matplotlib.figure import Figure
 
     from workbook.picture import bars
 
-    figure = Figure(figsize=(8, 1.2 + 0.42 * len(rows)), layout="constrained")
-    bars(figure.subplots(), rows)
+    figure = Figure(figsize=(8, 1.6 + 0.42 * len(timings)), layout="constrained")
+    bars(figure.subplots(), timings)
+    figure.suptitle(textwrap.fill(timings.title, 100), fontsize=9, x=0.01, ha="left")
     return figure
 
 

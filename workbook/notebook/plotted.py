@@ -27,6 +27,8 @@ def png(figure: Figure) -> tuple[bytes, dict[str, str]]:
 def digest(figure: Figure) -> str:
     """16 hex digits of SHA-256 over the data of lines, patches, collections and images, and over all words."""
     parts = hashlib.sha256()
+    for words in figure.texts:
+        parts.update(words.get_text().encode() + b"\0")
     for axes in figure.axes:
         for line in _axes(axes):
             parts.update(line.encode() + b"\0")

@@ -5,25 +5,23 @@ from __future__ import annotations
 import dataclasses
 import functools
 import linecache
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import simt
-from kernels.case import Case
-from kernels.ladder import Ladder, Step, load_ladder
+from kernels.ladder import load_ladder
 from simt.observe import names
 from workbook import families, results, verify
+from workbook.notebook.timings import SEED, case_of
 from workbook.poison import POISON, SCRATCH, fill
 
 if TYPE_CHECKING:
     from simt.driver.profiling import Profile
     from simt.observe.profile import Finding, LaunchProfile
     from simt.report.subject import Place, Subject
-    from workbook.results import Row
 
-SEED = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,7 +100,7 @@ def run(step: str, check: str = "", kind: str = "normal", seed: int = SEED, **si
     """
     found = families.find_step(step)
     ladder = load_ladder(found.ladder)
-    case = _case(ladder, sizes)
+    case = case_of(ladder, sizes) if sizes else ladder.cases[-1]
     inputs = ladder.make(case, np.random.default_rng(seed), kind)
     layout = ladder.outputs(case, inputs)
     buffers = _on_device(inputs) | _on_device({name: fill(shape, dtype, POISON) for name, (shape, dtype) in layout.items()})
@@ -122,28 +120,6 @@ def count(launches: Callable[[], Any], name: str = "launch", check: str = "") ->
         launches()
         cuda.synchronize()
     return Ran(name, profile)
-
-
-def time(ladder: str, steps: Sequence[str] = (), **sizes: int) -> list[Row]:
-    """The figures of steps of a ladder at one size, its published one unless said: modelled from sampled blocks, or measured.
-
-    steps: bare names; all of them without. Nothing is verified here: `./ladder climb` does that. Rows go to `table` and
-    `speedup_bars`.
-    """
-    from workbook import climb, target
-
-    found = load_ladder(ladder)
-    case = _case(found, sizes) if sizes else found.timed_case
-    chosen: list[Step] = [found.step(name) for name in steps] or list(found)
-    timed = climb.timed(found, target.choose(None), case, SEED, chosen)
-    return [row for row in (results.timed_row(timed, step) for step in chosen) if row is not None]
-
-
-def _case(ladder: Ladder, sizes: dict[str, int]) -> Case:
-    axes = tuple(ladder.timed_case)
-    if sizes and set(sizes) != set(axes):
-        raise ValueError(f"{ladder.name} takes the sizes {', '.join(axes)}, not {', '.join(sizes)}")
-    return Case(**{axis: sizes[axis] for axis in axes}) if sizes else ladder.cases[-1]
 
 
 def _on_device(arrays: dict[str, np.ndarray]) -> dict[str, Any]:

@@ -7,6 +7,12 @@ import warnings
 
 import simt
 
+# Okabe and Ito's palette, which colour-blind readers tell apart
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
+SMALL = 9
+STYLE = {"font.size": SMALL, "axes.titlesize": SMALL + 1, "axes.titlelocation": "left",
+         "axes.spines.top": False, "axes.spines.right": False}
+
 
 def start(device: str | None = None) -> None:
     """Use a GPU if there is one, else the emulated device, and say which. `device`: emulate this one, as "a100".
@@ -31,7 +37,7 @@ def start(device: str | None = None) -> None:
 
 
 def _figures_with_digests() -> None:
-    """Within IPython, PNGs of figures carry workbook.notebook.plotted.digest; elsewhere nothing."""
+    """Within IPython, figures have one style, and their PNGs carry workbook.notebook.plotted.digest; elsewhere nothing."""
     try:
         from IPython import get_ipython
     except ImportError:
@@ -39,8 +45,10 @@ def _figures_with_digests() -> None:
     shell = get_ipython()
     if shell is None:
         return
+    import matplotlib
     from matplotlib.figure import Figure
 
     from workbook.notebook.plotted import png
 
+    matplotlib.rcParams.update(STYLE | {"axes.prop_cycle": matplotlib.cycler(color=COLOURS)})
     shell.display_formatter.formatters["image/png"].for_type(Figure, png)

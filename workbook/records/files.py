@@ -21,6 +21,7 @@ from workbook.records.schema import Document
 
 FOLDER = PROJECT / "records"
 WIDTH = 118  # columns of a line of JSON
+LONGEST = 400  # digits of a number
 
 
 class BadRecord(ValueError):
@@ -40,7 +41,7 @@ def read(path: Path) -> Document | None:
     except (OSError, UnicodeDecodeError) as error:
         raise BadRecord(f"{shown(path)} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     try:
-        document = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        document = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant, parse_int=_whole)
         schema.validate(document, path.parent.name, path.stem)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
@@ -76,10 +77,10 @@ def as_text(document: Document) -> str:
 
 
 def shown(path: Path) -> str:
-    """The path from here where it lies below, else in full."""
+    """The path from here where it lies below, else in full; what is no text in it, escaped."""
     with contextlib.suppress(ValueError):
-        return str(path.relative_to(Path.cwd()))
-    return str(path)
+        path = path.relative_to(Path.cwd())
+    return str(path).encode("utf-8", "backslashreplace").decode()
 
 
 def _dump(value: Any, depth: int) -> str:
@@ -109,8 +110,15 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     for name in document if len(document) != len(pairs) else ():
         if sum(name == other for other, _ in pairs) > 1:
-            raise schema.Wrong(name, "stands there twice in one object")
+            raise schema.Wrong(json.dumps(name).strip('"'), "stands there twice in one object")
     return document
+
+
+def _whole(digits: str) -> int:
+    """Python itself refuses to read more than some thousand digits."""
+    if len(digits) > LONGEST:
+        raise schema.Wrong("the document", f"a number of {len(digits)} digits, {digits[:20]}...")
+    return int(digits)
 
 
 def _no_constant(name: str) -> Any:

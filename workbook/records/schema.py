@@ -23,6 +23,7 @@ from typing import Any
 
 SCHEMA = 1
 MODELLED, MEASURED = "modelled", "measured"
+LARGEST = 2**63 - 1
 TAGS = ("exact", "estimated", "simulated", "modelled")  # from strong to weak
 
 Document = dict[str, Any]
@@ -41,10 +42,10 @@ def validate(document: Any, device: str, family: str) -> None:
     if not isinstance(document, dict):
         raise Wrong("", f"must be an object, and is {_shown(document)}")
     if document.get("schema") != SCHEMA or isinstance(document["schema"], bool):
-        raise Wrong("schema", f"must be {SCHEMA}, the only one that is known, and is {_shown(document.get('schema'))}")
+        raise Wrong("schema", f"must be {SCHEMA}, the only one that is known, and is {_or_missing(document.get('schema'))}")
     kind = document.get("kind")
-    if kind not in _DOCUMENTS:
-        raise Wrong("kind", f"must be {MODELLED} or {MEASURED}, and is {_shown(kind)}")
+    if not isinstance(kind, str) or kind not in _DOCUMENTS:
+        raise Wrong("kind", f"must be {MODELLED} or {MEASURED}, and is {_or_missing(kind)}")
     _DOCUMENTS[kind](document, "")
     for field, name in (("device", device), ("family", family)):
         if document[field] != name:
@@ -58,34 +59,45 @@ def validate(document: Any, device: str, family: str) -> None:
 
 
 def _shown(value: Any) -> str:
+    """The value as JSON: ASCII, and short."""
     text = json.dumps(value)
-    return "missing" if value is None else text if len(text) <= 40 else f"{text[:37]}..."
+    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _text(pattern: str = r"(?s).+", form: str = "text") -> Check:
+def _or_missing(value: Any) -> str:
+    return "missing" if value is None else _shown(value)
+
+
+def _text(pattern: str = r".+", form: str = "text") -> Check:
+    """Of printable characters only: these words end up in tables, files and terminals."""
+
     def check(value: Any, field: str) -> None:
-        if not isinstance(value, str) or not re.fullmatch(pattern, value):
-            raise Wrong(field, f"must be {form}, and is {json.dumps(value)[:40]}")
+        if not isinstance(value, str) or not value.isprintable() or not re.fullmatch(pattern, value):
+            raise Wrong(field, f"must be {form}, and is {_shown(value)}")
 
     return check
 
 
 def _whole(least: int) -> Check:
+    """Up to LARGEST, so that sums and ratios of a few stay within what a float holds."""
+
     def check(value: Any, field: str) -> None:
         if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise Wrong(field, f"must be a whole number >= {least}, and is {json.dumps(value)[:40]}")
+            raise Wrong(field, f"must be a whole number >= {least}, and is {_shown(value)}")
+        if value > LARGEST:
+            raise Wrong(field, f"must be a whole number up to 2**63 - 1, and has {len(str(value))} digits")
 
     return check
 
 
 def _number(value: Any, field: str) -> None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
-        raise Wrong(field, f"must be a number >= 0, and is {json.dumps(value)[:40]}")
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= LARGEST:
+        raise Wrong(field, f"must be a number >= 0, and is {_shown(value)}")
 
 
 def _flag(value: Any, field: str) -> None:
     if not isinstance(value, bool):
-        raise Wrong(field, f"must be true or false, and is {json.dumps(value)[:40]}")
+        raise Wrong(field, f"must be true or false, and is {_shown(value)}")
 
 
 def _or_null(inner: Check) -> Check:
@@ -95,7 +107,7 @@ def _or_null(inner: Check) -> Check:
 def _list(inner: Check, least: int = 0, most: int | None = None) -> Check:
     def check(value: Any, field: str) -> None:
         if not isinstance(value, list):
-            raise Wrong(field, f"must be a list, and is {json.dumps(value)[:40]}")
+            raise Wrong(field, f"must be a list, and is {_shown(value)}")
         if len(value) < least or (most is not None and len(value) > most):
             raise Wrong(field, f"must have {least if most else f'at least {least}'} entries, and has {len(value)}")
         for index, item in enumerate(value):
@@ -109,11 +121,11 @@ def _table(inner: Check, key: Check | None = None) -> Check:
 
     def check(value: Any, field: str) -> None:
         if not isinstance(value, dict) or not value:
-            raise Wrong(field, f"must be an object that is not empty, and is {json.dumps(value)[:40]}")
+            raise Wrong(field, f"must be an object that is not empty, and is {_shown(value)}")
         for name, item in value.items():
             if key is not None:
-                key(name, f"{field}: the key {name!r}")
-            inner(item, f'{field}["{name}"]')
+                key(name, f"{field}: the key {_shown(name)}")
+            inner(item, f"{field}[{_shown(name)}]")
 
     return check
 
@@ -123,9 +135,10 @@ def _object(**members: Check) -> Check:
 
     def check(value: Any, field: str) -> None:
         if not isinstance(value, dict):
-            raise Wrong(field, f"must be an object, and is {json.dumps(value)[:40]}")
+            raise Wrong(field, f"must be an object, and is {_shown(value)}")
         for name in value:
             if name not in members:
+                name = name if name.isidentifier() and name.isascii() else _shown(name)
                 raise Wrong(f"{field}.{name}" if field else name, f"schema {SCHEMA} has no such field")
         for name, inner in members.items():
             inside = f"{field}.{name}" if field else name
@@ -137,12 +150,12 @@ def _object(**members: Check) -> Check:
 
 
 _NAME, _VERSION = _text(), _or_null(_text())
-_WORD = _text(r"[a-z]\w*", "a lower-case word")
-_CASE = _table(_whole(1), _text(r"[a-z]\w*", "the name of an axis"))
+_WORD = _text(r"[a-z][a-z0-9_]*", "a lower-case word")
+_CASE = _table(_whole(1), _text(r"[a-z][a-z0-9_]*", "the name of an axis"))
 _SHAPE = _list(_whole(1), 3, 3)
-_STEP = _text(r"[a-z]\w*/[a-z]\w*", "ladder/step")
+_STEP = _text(r"[a-z][a-z0-9_]*/[a-z][a-z0-9_]*", "ladder/step")
 _FINGERPRINT = _text(r"[0-9a-f]{12}", "12 hexadecimal digits")
-_DATE = _text(r"\d{4}-\d\d-\d\d", "a date such as 2026-12-01")
+_DATE = _text(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", "a date such as 2026-12-01")
 _TAG = _text("|".join(TAGS), f"one of {', '.join(TAGS)}")
 
 _COMPILERS = {name: _VERSION for name in ("python", "numba", "numba_cuda", "nvvm", "nvjitlink")}
@@ -176,7 +189,7 @@ _DOCUMENTS = {
                 time_ns=_whole(1),
                 sampled=_flag,
                 launches=_list(_LAUNCH, 1),
-                counters=_table(_object(value=_whole(0), tag=_TAG)),
+                counters=_table(_object(value=_whole(0), tag=_TAG), _NAME),
             ),
             1,
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from kernels.broken import Broken
 from kernels.ladder import UnknownName, load_step
 from simt import model
 from workbook.records import environment, schema
@@ -21,6 +22,8 @@ def _code(run: dict[str, Any]) -> list[str]:
         now = _fingerprint(run["step"])
     except UnknownName:
         return [f"{run['step']} is gone from its ladder"]
+    except Broken as error:
+        return [f"the code is broken: {error}"]
     return [] if now == run["fingerprint"] else [f"the code changed: fingerprint {run['fingerprint']} -> {now}"]
 
 

@@ -13,7 +13,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kernels.ladder import UnknownName, ladder_names, load_ladder
 from simt import model
@@ -23,7 +23,7 @@ from workbook.records.figures import Figures
 
 if TYPE_CHECKING:
     from kernels.ladder import Ladder
-    from workbook.records.published import Published
+    from workbook.records.published import Published, Rung
     from workbook.records.schema import Document
 
 DEVICE = "h100"
@@ -31,7 +31,9 @@ STALE = "stale"
 WIDTH = 128
 _BEGIN = re.compile(r"<!-- (?:the ladder: (?P<ladder>\S+)|(?P<all>all records)) -->")
 _END = {True: "<!-- end of all records -->", False: "<!-- end of the ladder -->"}
-Column = tuple[str, bool, Callable[[Figures], str]]  # heading, whether its cells are flush right, cell
+_LIKE_A_MARKER = re.compile(r"<!--[^<>]*(?:ladder|record)[^<>]*-->", re.IGNORECASE)
+Row = TypeVar("Row")
+Column = tuple[str, bool, Callable[[Row], str]]  # heading, whether its cells are flush right, cell
 
 
 class BadMarker(ValueError):
@@ -40,24 +42,50 @@ class BadMarker(ValueError):
 
 def render(text: str, path: Path, root: Path, documents: Sequence[Document]) -> str:
     """The document with everything between markers written anew. `path` is where it lies, for links. Raises BadMarker."""
+    links = "../" * len(path.parent.relative_to(root).parts)
     done, at = "", 0
-    while begin := _BEGIN.search(text, at):
-        where = f"{path.name}:{text.count(chr(10), 0, begin.start()) + 1}"
-        end = text.find(_END[bool(begin["all"])], begin.end())
-        following = _BEGIN.search(text, begin.end())
-        if end < 0 or (following and following.start() < end):
-            raise BadMarker(f"{where}: {begin[0]} has no {_END[bool(begin['all'])]} after it")
-        links = "../" * len(path.parent.relative_to(root).parts)
+    for begin, end in _tables(text, path):
         if begin["all"]:
             body = all_records(documents, links)
         else:
             try:
                 body = one_ladder(load_ladder(begin["ladder"]), documents, links)
             except UnknownName as error:
-                raise BadMarker(f"{where}: {error}") from None
+                raise BadMarker(f"{_where(text, path, begin)}: {error}") from None
         done += f"{text[at:begin.end()]}\n{body.strip()}\n"
         at = end
     return done + text[at:]
+
+
+def _tables(text: str, path: Path) -> list[tuple[re.Match, int]]:
+    """Each marker with which a table begins, and where the one that ends it stands.
+
+    Raises BadMarker for markers that do not pair, tables that stand there twice, and comments that are nearly markers.
+    """
+    found: dict[str, tuple[re.Match, int]] = {}
+    open_: re.Match | None = None
+    for near in _LIKE_A_MARKER.finditer(text):
+        where, marker = _where(text, path, near), near[0]
+        begin = _BEGIN.fullmatch(text, near.start(), near.end())
+        if begin is None and marker not in _END.values():
+            known = ", ".join(("<!-- the ladder: NAME -->", "<!-- all records -->", *_END.values()))
+            raise BadMarker(f"{where}: {marker} is no marker; there are {known}")
+        if open_ is not None and (begin or marker != _END[bool(open_["all"])]):
+            break
+        if marker in found:
+            raise BadMarker(f"{where}: {marker} stands there twice, first at {_where(text, path, found[marker][0])}")
+        if begin is None and open_ is None:
+            raise BadMarker(f"{where}: {marker} has no beginning before it")
+        if open_ is not None:
+            found[open_[0]] = open_, near.start()
+        open_ = begin
+    if open_ is not None:
+        raise BadMarker(f"{_where(text, path, open_)}: {open_[0]} has no {_END[bool(open_['all'])]} after it")
+    return list(found.values())
+
+
+def _where(text: str, path: Path, found: re.Match) -> str:
+    return f"{path.name}:{text.count(chr(10), 0, found.start()) + 1}"
 
 
 def stale_runs(documents: Iterable[Document]) -> list[str]:
@@ -76,7 +104,7 @@ def one_ladder(ladder: Ladder, documents: Sequence[Document], links: str) -> str
     if document is None or document["kind"] != schema.MODELLED:
         return f"No record yet: `./ladder record {ladder.name}` makes it."
     rows = figures.of_ladder(document, ladder, ladder.timed_case)
-    columns: list[Column] = [
+    columns: list[Column[Figures]] = [
         ("step", False, lambda row: f"[{row.step.name}]({links}{_path(row)})"),
         ("time", True, _cell("time_ns", units.duration)),
         ("speedup", True, _cell("speedup", _times)),
@@ -89,9 +117,19 @@ def one_ladder(ladder: Ladder, documents: Sequence[Document], links: str) -> str
     told = (
         f"{_about(ladder)} At {ladder.timed_case}, **modelled** on {_title(DEVICE)}; {_error(document)}. Sectors and conflicts "
         f"are exact counts of {blocks}, registers those of the real machine code. `./ladder climb {ladder.name}` counts anew; "
-        f"[docs/records.md]({links}docs/records.md) has the other devices."
+        f"[docs/records.md]({links}docs/records.md) has the other devices.{_climbed_elsewhere(ladder)}"
     )
     return f"{markdown(columns, rows)}\n{prose(told)}\n"
+
+
+def _climbed_elsewhere(ladder: Ladder) -> str:
+    """What others gained over the first of their kernels, each on its GPU."""
+    there = [
+        f"{_times(found.climbed)} on {found.gpu} ([{found.source.partition(',')[0]}]({found.url}))"
+        for found in published.load()
+        if found.ladder == ladder.name
+    ]
+    return f" Others measured, best kernel over first: {'; '.join(there)}." if there else ""
 
 
 def all_records(documents: Sequence[Document], links: str) -> str:
@@ -100,7 +138,7 @@ def all_records(documents: Sequence[Document], links: str) -> str:
     return "\n".join(section for section in sections if section)
 
 
-def markdown(columns: Sequence[Column], rows: Sequence[Figures]) -> str:
+def markdown(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> str:
     lines = [[heading for heading, _, _ in columns], ["---:" if right else "---" for _, right, _ in columns]]
     lines += [[cell(row) for _, _, cell in columns] for row in rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
@@ -124,7 +162,7 @@ def _modelled(ladder: Ladder, documents: Sequence[Document], links: str) -> str:
     """Times and speedups by device, then what sets them."""
     tables = []
     for show in (lambda row: _time_and_speedup(row), lambda row: _cell("bound_by", str)(row) + _registers(row)):
-        columns: list[Column] = [("step", False, lambda row: f"[{row.step.name}]({links}{_path(row)})")]
+        columns: list[Column[Figures]] = [("step", False, lambda row: f"[{row.step.name}]({links}{_path(row)})")]
         for document in documents:
             by_step = {row.step: row for row in figures.of_ladder(document, ladder, ladder.timed_case)}
             columns.append((document["device"], True, lambda row, rows=by_step, show=show: _at(rows, row, show)))
@@ -142,7 +180,7 @@ def _at(rows: dict, row: Figures, show: Callable[[Figures], str]) -> str:
 
 def _measured(ladder: Ladder, document: Document, links: str) -> str:
     rows = figures.of_ladder(document, ladder, ladder.timed_case)
-    columns: list[Column] = [
+    columns: list[Column[Figures]] = [
         ("step", False, lambda row: f"[{row.step.name}]({links}{_path(row)})"),
         ("median, measured", True, _cell("time_ns", units.duration)),
         ("speedup", True, _cell("speedup", _times)),
@@ -163,19 +201,19 @@ def _measured(ladder: Ladder, document: Document, links: str) -> str:
 
 
 def _published(ladder: Ladder, found: Published, documents: Sequence[Document]) -> str:
-    """Their measured figures; ours of the same step, modelled on the same device, in columns of their own."""
-    headings = ["published kernel", f"{found.unit}, published, measured", "speedup, published, measured"]
-    document = figures.find(documents, found.device, ladder.name)
+    """Their measured figures and our nearest steps; modelled figures of those on the same device, in columns of their own."""
+    document = figures.find(documents, found.device, ladder.name) if found.case is not None else None
     ours = {row.step.name: row for row in figures.of_ladder(document, ladder, found.case)} if document else {}
+    columns: list[tuple[str, bool, Callable[[Rung], str]]] = [
+        ("published kernel", False, lambda rung: rung.name),
+        (f"{found.unit}, published, measured", True, lambda rung: f"{rung.value:g}"),
+        ("speedup, published, measured", True, lambda rung: _times(found.speedup(rung))),
+    ]
+    if any(rung.step for rung in found.rungs):
+        columns.append(("our nearest step", False, lambda rung: rung.step or "-"))
     if ours:
-        headings += ["our step", f"{found.unit}, ours, modelled", "speedup, ours, modelled"]
-    lines = [headings, [":---" if "kernel" in heading or "step" in heading else "---:" for heading in headings]]
-    for rung in found.rungs:
-        line = [rung.name, f"{rung.value:g}", _times(found.speedup(rung))]
-        lines.append(line + (_ours(ladder, found, ours.get(rung.step), rung.step) if ours else []))
-    if found.library is not None:
-        line = [found.library.name, f"{found.library.value:g}", _times(found.speedup(found.library))]
-        lines.append(line + (["-"] * 3 if ours else []))
+        columns.append((f"{found.unit}, ours, modelled", True, _figure_of_ours(ladder, found, ours)))
+        columns.append(("speedup, ours, modelled", True, lambda rung: _cell_of(ours, rung, _cell("speedup", _times))))
     told = f"Measured by others ([{found.source}]({found.url}))"
     if ours:
         told += (
@@ -184,22 +222,25 @@ def _published(ladder: Ladder, found: Published, documents: Sequence[Document]) 
         )
     else:
         told += "; no device of ours is modelled after this GPU, or it has no record of this size."
-    body = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    return f"### Published: {found.gpu}, at {found.case}\n\n{prose(told)}\n\n{body}"
+    told += f" {found.note[:1].upper()}{found.note[1:]}." if found.note else ""
+    size = f", at {found.case}" if found.case is not None else ""
+    rungs = [*found.rungs, *([found.library] if found.library else [])]
+    return f"### Published: {found.gpu}{size}\n\n{prose(told)}\n\n{markdown(columns, rungs)}"
 
 
-def _ours(ladder: Ladder, found: Published, row: Figures | None, step: str) -> list[str]:
-    if row is None:
-        return [step or "-", "-", "-"]
-    if row.time_ns is None:
-        return [step, STALE, STALE]
-    if found.unit == "ms":
-        figure = row.time_ns / 1e6
-    elif found.unit == "GFLOP/s":
-        figure = figures.problem_flops(ladder, found.case) / row.time_ns
-    else:
-        figure = min(_bytes(ladder, found)) / row.time_ns
-    return [step, units.digits(figure), _cell("speedup", _times)(row)]
+def _cell_of(ours: dict[str, Figures], rung: Rung, show: Callable[[Figures], str]) -> str:
+    return show(ours[rung.step]) if rung.step in ours else "-"
+
+
+def _figure_of_ours(ladder: Ladder, found: Published, ours: dict[str, Figures]) -> Callable[[Rung], str]:
+    """Our step's figure in the unit of the published climb."""
+    in_unit: dict[str, Callable[[float], float]] = {
+        "ms": lambda time_ns: time_ns / 1e6,
+        "GFLOP/s": lambda time_ns: figures.problem_flops(ladder, found.case) / time_ns,
+        "GB/s": lambda time_ns: min(_bytes(ladder, found)) / time_ns,
+    }
+    show = _cell("time_ns", lambda time_ns: units.digits(in_unit[found.unit](time_ns)) if found.unit in in_unit else "-")
+    return lambda rung: _cell_of(ours, rung, show)
 
 
 def _bytes(ladder: Ladder, found: Published) -> Iterable[int]:

@@ -10,25 +10,14 @@ import numpy as np
 
 from kernels.case import Arrays, Case, Layout, ceil_div
 from kernels.ladder import Ladder
+from kernels.quant.dequant_gemv.weights import GROUP
 from kernels.quant.formats import dequantise_reference, pack_int4
+from kernels.shapes import Limit
 
-GROUP = 128  # weights along k that share a scale; the last group of a row may be shorter
 LARGEST_BATCH = 8
-
 BOUND_FACTOR = 4
 UNIT_ROUNDOFF = 2.0**-24  # of float32
 EXACT = 2.0**24  # float32 holds every whole number up to here
-
-
-def check(x, codes, packed, scales) -> None:
-    """Raise ValueError unless x (b, k), codes (n, k), packed (n, ceil(k/2)) and scales (n, ceil(k/128)) fit together."""
-    (batch, k), n = x.shape, codes.shape[0]
-    if not 1 <= batch <= LARGEST_BATCH:
-        raise ValueError(f"x has {batch} rows; this is for 1 to {LARGEST_BATCH} of them: a larger batch is a matrix product")
-    wanted = {"codes": (n, k), "packed": (n, ceil_div(k, 2)), "scales": (n, ceil_div(k, GROUP))}
-    for name, array in (("codes", codes), ("packed", packed), ("scales", scales)):
-        if array.shape != wanted[name]:
-            raise ValueError(f"{name} is {array.shape}, but k = {k} and groups of {GROUP} need {wanted[name]}")
 
 
 def make(case: Case, rng: np.random.Generator, kind: str = "normal") -> Arrays:
@@ -99,6 +88,8 @@ LADDER = Ladder(
         Case(b=2, n=384, k=2048),
     ),
     timed_case=Case(b=1, n=14336, k=4096),
+    axes={"x": ("b", "k"), "codes": ("n", "k"), "packed": ("n", "k/2"), "scales": ("n", f"k/{GROUP}")},
+    limits={"b": Limit(0, LARGEST_BATCH, "a larger batch is a matrix product")},
     steps=(
         "s10_dequantise",
         "s20_fused_int8",

@@ -10,6 +10,7 @@ import numpy as np
 
 from kernels.case import Arrays, Case, Layout
 from kernels.ladder import Ladder
+from kernels.shapes import Limit
 
 LARGEST_K = 2**17 - 1
 """(-128) * (-128) is 2**14, and int32 ends at 2**31 - 1. With codes of at most 127 the sums would fit up to k = 133144."""
@@ -18,15 +19,6 @@ BOUND_FACTOR = 4
 UNIT_ROUNDOFF = 2.0**-24  # of float32
 EXACT = 2.0**24  # float32 holds every whole number up to here
 LARGEST_BIAS = 8
-
-
-def check(a, b) -> None:
-    """Raise ValueError where int32 sums could overflow or where A and B differ in k."""
-    k = a.shape[1]
-    if b.shape[1] != k:
-        raise ValueError(f"A is {a.shape[0]} x {k} and B is {b.shape[0]} x {b.shape[1]}: both store k along their rows")
-    if k > LARGEST_K:
-        raise ValueError(f"k is {k}: a sum of {k} products of int8 may leave int32; k <= {LARGEST_K}, or sum in parts")
 
 
 def make(case: Case, rng: np.random.Generator, kind: str = "normal") -> Arrays:
@@ -108,6 +100,8 @@ LADDER = Ladder(
         Case(m=256, n=256, k=256),
     ),
     timed_case=Case(m=4096, n=4096, k=4096),
+    axes={"a": ("m", "k"), "b": ("n", "k"), "scale_a": ("m",), "scale_b": ("n",), "bias": ("n",)},
+    limits={"k": Limit(0, LARGEST_K, "a sum of more products of int8 may leave int32; sum in parts")},
     steps=(
         "s10_dequantise",
         "s20_naive",

@@ -15,7 +15,7 @@ from numba import cuda, float32, int32, uint32
 
 from kernels.case import Case, Claim, Cost, ceil_div
 from kernels.dp4a import WIDTH, words
-from kernels.quant.int8_matmul import check, s50_register_tiled
+from kernels.quant.int8_matmul import s50_register_tiled
 from kernels.quant.int8_matmul.s50_register_tiled import HALF, PART, SIDE, THREADS, TILE, accumulate
 
 
@@ -44,7 +44,6 @@ def kernel(a, b, scale_a, scale_b, bias, c):
 
 def run(buffers, stream):
     a, b, c = buffers["a"], buffers["b"], buffers["c"]
-    check(a, b)
     if a.shape[1] % WIDTH:
         s50_register_tiled.run(buffers, stream)
         return

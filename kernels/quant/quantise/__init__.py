@@ -78,6 +78,7 @@ LADDER = Ladder(
         Case(rows=512, columns=256),
     ),
     timed_case=Case(rows=4096, columns=4096),
+    axes={"x": ("rows", "columns")},
     steps=(
         "s10_thread_per_row",
         "s20_block_per_row",

@@ -21,6 +21,7 @@ MOST_VALUES = max(GROUPS) // WARP  # of a lane
 
 @cuda.jit
 def kernel(x, q, scale, group):
+    """q (rows, columns), int8, and scale (rows, ceil(columns/group)), float32, from x (rows, columns), float32."""
     values = cuda.local.array(MOST_VALUES, float32)
     row, lane = cuda.blockIdx.x, cuda.threadIdx.x
     which = cuda.blockIdx.y * WARPS + cuda.threadIdx.y
@@ -48,18 +49,24 @@ def outputs(case: Case, inputs, group: int) -> Layout:
 
 
 def run(buffers, stream, group: int):
-    """Raises ValueError unless group is in GROUPS and scale has a column for each group."""
+    """q (rows, columns), int8, and scale (rows, ceil(columns/group)), float32, from x (rows, columns), float32; none if empty.
+
+    Raises ValueError unless group is in GROUPS and scale has a column for each group.
+    """
     x, scale = buffers["x"], buffers["scale"]
     if group not in GROUPS:
         raise ValueError(f"a group has 32, 64 or 128 columns, not {group}")
     needed = x.shape[0], ceil_div(x.shape[1], group)
     if scale.shape != needed:
         raise ValueError(f"x {x.shape} in groups of {group} needs scales {needed}, not {scale.shape}")
+    if not x.size:
+        return
     grid = x.shape[0], ceil_div(scale.shape[1], WARPS)
     kernel[grid, (WARP, WARPS), stream](x, buffers["q"], scale, group)
 
 
 def cost(case: Case, group: int) -> Cost:
+    """FLOPs: a division for each code and for each scale. Bytes asked for: see Cost above."""
     rows, columns = case["rows"], case["columns"]
     groups = rows * ceil_div(columns, group)
     return Cost(flops=rows * columns + groups, load_bytes=4 * rows * columns, store_bytes=rows * columns + 4 * groups)

@@ -22,11 +22,13 @@ MOST_BLOCKS = 1024
 
 @cuda.jit
 def clear(absmax):
+    """absmax (1,), int32: 0, the bits of the least magnitude."""
     absmax[0] = 0
 
 
 @cuda.jit
 def largest(x, absmax):
+    """absmax (1,), int32: the bits of the largest magnitude of x (n,), float32, as kernels.quant.codes.magnitude has them."""
     own = int32(0)
     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
         own = max(own, magnitude(x[i]))
@@ -37,6 +39,7 @@ def largest(x, absmax):
 
 @cuda.jit
 def codes(x, absmax, q, scale):
+    """q (n,), int8, and scale (1,), float32, of x (n,), float32, whose largest magnitude `largest` has found."""
     tensor_scale = scale_of(absmax[0])
     if cuda.grid(1) == 0:
         scale[0] = tensor_scale
@@ -55,6 +58,10 @@ def outputs(case: Case, inputs) -> Layout:
 
 
 def run(buffers, stream):
+    """q (rows, columns), int8, and scale (1,), float32, from x (rows, columns), float32, C-contiguous; absmax is scratch.
+
+    Where x is empty, q is, and the scale is 0.
+    """
     x, q, absmax = buffers["x"], buffers["q"], buffers["absmax"]
     blocks = _blocks(x.size)
     clear[1, 1, stream](absmax)
@@ -63,9 +70,11 @@ def run(buffers, stream):
 
 
 def cost(case: Case) -> Cost:
+    """FLOPs: a division for each code and one for the scale. Bytes asked for: see Cost above."""
     size = case["rows"] * case["columns"]
     return Cost(flops=size + 1, load_bytes=8 * size + 4 * _blocks(size) * THREADS, store_bytes=size + 8)
 
 
 def _blocks(size: int) -> int:
-    return min(ceil_div(size, THREADS), MOST_BLOCKS)
+    """At least one, which writes the scale."""
+    return min(max(1, ceil_div(size, THREADS)), MOST_BLOCKS)

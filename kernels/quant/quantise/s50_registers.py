@@ -66,7 +66,7 @@ def run(buffers, stream):
     if words is None or x.shape[1] > LONGEST:
         run_vectorised(buffers, stream)
     else:
-        threads = WARP * ceil_div(x.shape[1], WARP * FOURS * WIDTH)
+        threads = WARP * max(1, ceil_div(x.shape[1], WARP * FOURS * WIDTH))
         kernel[x.shape[0], threads, stream](x, words, scale)
 
 

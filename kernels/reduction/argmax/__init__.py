@@ -6,6 +6,7 @@ import numpy as np
 
 from kernels.case import Arrays, Case, Layout
 from kernels.ladder import Ladder
+from kernels.shapes import Limit
 
 LARGEST_INTEGER = 8  # few different values, so that the largest stands in many places
 KINDS = {
@@ -74,6 +75,8 @@ LADDER = Ladder(
         Case(n=65536),
     ),
     timed_case=Case(n=2**24),
+    axes={"x": ("n",)},
+    limits={"n": Limit(1, 2**31 - 1, "of none, there is no largest, and places are int32")},
     kinds=KINDS,
     steps=(
         "s10_shared_tree",

@@ -19,7 +19,6 @@ from kernels.reduction.argmax.s10_shared_tree import (
     THREADS,
     WORST,
     beats,
-    blocks_for,
     chunk_best,
     pairs_best,
 )
@@ -86,7 +85,7 @@ def scratch(case: Case, inputs: Arrays) -> Layout:
 
 def run(buffers, stream):
     x, values, indices = buffers["x"], buffers["values"], buffers["indices"]
-    kernel[blocks_for(x), THREADS, stream](x, values, indices)
+    kernel[values.size, THREADS, stream](x, values, indices)
     last_kernel[1, THREADS, stream](values, indices, buffers["index"])
 
 

@@ -16,8 +16,8 @@ import math
 from numba import cuda, float32, int32, uint32, uint64
 from numba.cuda import libdevice
 
-from kernels.case import Arrays, Case, Claim, Cost, Layout
-from kernels.reduction.argmax.s10_shared_tree import THREADS, blocks_for, chunk_best
+from kernels.case import Arrays, Case, Claim, Cost, Layout, ceil_div
+from kernels.reduction.argmax.s10_shared_tree import PER_BLOCK, THREADS, chunk_best
 from kernels.reduction.argmax.s20_shuffle import WARPS, block_best
 
 SIGN = uint32(1 << 31)
@@ -63,9 +63,8 @@ def scratch(case: Case, inputs: Arrays) -> Layout:
 
 def run(buffers, stream):
     x, best = buffers["x"], buffers["best"]
-    blocks = blocks_for(x)
     zero[1, 1, stream](best)
-    kernel[blocks, THREADS, stream](x, best)
+    kernel[ceil_div(x.size, PER_BLOCK), THREADS, stream](x, best)
     unpack[1, 1, stream](best, buffers["index"])
 
 

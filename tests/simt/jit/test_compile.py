@@ -1,6 +1,7 @@
 """A kernel taken from the disk cache runs, faults and counts like one that was just compiled."""
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 from numba import cuda, float32, int32
 
 from simt.jit import compile as jit
+from simt.ptx import parse
 from simt.runtime.faults import Fault
 
 DOUBLE = """mov.u32 %t, %tid.x; mul.wide.u32 %d1, %t, 4; add.u64 %d2, %a0, %d1; .loc 1 5 0
@@ -30,7 +32,7 @@ def compiled(monkeypatch):
     jit.load_support()
     texts = []
     compile_text = jit.object_code
-    monkeypatch.setattr(jit, "object_code", lambda text: texts.append(text) or compile_text(text))
+    monkeypatch.setattr(jit, "object_code", lambda text, *how: texts.append(text) or compile_text(text, *how))
     return texts
 
 
@@ -130,6 +132,21 @@ def test_a_kernel_of_very_many_blocks_is_compiled_without_optimisation_and_does_
     bench.kernel(loop + STORE_LOOP, 1)(out, block=(40, 1, 1))
     assert not optimised
     assert out.tolist() == [max(t * (t - 1) // 2, 0) for t in range(40)]
+
+
+@pytest.mark.parametrize("setting, made", [("off", 0), ("on", 1), (None, 1)])
+def test_optimisation_can_be_switched_off_and_the_cache_keeps_both_apart(monkeypatch, tmp_path, setting, made):
+    optimised, kept = [], []
+    plain = jit.optimise
+    monkeypatch.setattr(jit, "optimise", lambda *arguments: (optimised.append(1), plain(*arguments)))
+    monkeypatch.setattr(jit.cache, "save", lambda key, code: kept.append(key))
+    monkeypatch.delenv("SIMT_OPTIMISE", raising=False)
+    if setting:
+        monkeypatch.setenv("SIMT_OPTIMISE", setting)
+    module = parse(cuda.compile_ptx(steps, (float32[::1], float32[::1], int32), cc=(9, 0), debug=False)[0])
+    jit.compile_kernel(module, next(iter(module.functions)), (48, 2, 1), digest=f"of the test {tmp_path}")
+    assert len(optimised) == made
+    assert json.loads(kept[-1])[-1] == bool(made)
 
 
 START_LOOP = "mov.u32 %t, %tid.x; mov.u32 %r1, 0; mov.u32 %r2, 0;"

@@ -13,7 +13,7 @@ from simt.observe.instructions import Instructions
 from simt.ptx.statements import Instruction as PtxInstruction
 from simt.report import mix
 from simt.report.sass import Instruction
-from simt.runtime import launcher
+from simt.runtime import counting
 
 ALIKE = {
     "FFMA": "fma.", "LDS": "ld.shared.", "STS": "st.shared.", "LDG": "ld.global.", "STG": "st.global.",
@@ -95,7 +95,7 @@ def test_matmul_runs_as_many_of_each_instruction_in_sass_as_in_ptx(name, monkeyp
     issues up to a third more loads, in which no lane takes part. Instructions in all are 0.7 to 2.5 times those of the PTX:
     64-bit arithmetic takes two or more, and on the fast steps little of it is left in the loop.
     """
-    monkeypatch.setattr(launcher, "counting", lambda: (Instructions,))      # less to compile than with all counters
+    monkeypatch.setattr(counting, "counting", lambda: (Instructions,))      # less to compile than with all counters
     ladder, case = load_ladder("matmul"), Case(m=128, n=128, k=32)
     arrays = ladder.make(case, np.random.default_rng(0)) | {"c": np.zeros((128, 128), np.float32)}
     buffers = {key: cuda.to_device(array) for key, array in arrays.items()}

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from simt.runtime.names import function_name, lanes_of
+from simt.runtime.names import counted, function_name, lanes_of
 
 
 @pytest.mark.parametrize("mask, words", [
@@ -19,3 +19,7 @@ def test_a_mask_is_told_as_ranges_of_lanes(mask, words):
     ("vote.sync.ballot.b32", "ballot_sync (PTX vote.sync.ballot.b32)"), ("redux.sync.add.u32", "redux.sync.add.u32")])
 def test_an_instruction_is_told_as_the_function_that_makes_it(opcode, name):
     assert function_name(opcode) == name
+
+
+def test_one_of_a_kind_is_singular() -> None:
+    assert [counted(number, "whole warp") for number in (1, 2)] == ["1 whole warp", "2 whole warps"]

@@ -140,3 +140,20 @@ def test_show_prints_the_docstring_and_the_diff_against_the_step_before(ladder, 
 def test_show_prints_the_first_step_in_full(ladder):
     result = ladder("show", "toy/slow")
     assert ladders.load_step("toy/slow").source in result.stdout
+
+
+def test_show_lists_the_steps_of_a_ladder(ladder):
+    lines = ladder("show", "toy").stdout.splitlines()
+    assert lines[0] == "toy" and "  toy/fast  The same, sixteen times as fast." in lines
+
+
+@pytest.mark.parametrize("name", ["matmul/tiled", "coalesced", "quant", "argmax"])
+def test_what_the_help_of_show_offers_works(name):
+    assert "matmul/tiled" in (said := CliRunner().invoke(cli, ["show", "--help"]).stdout) and "coalesced" in said
+    assert CliRunner().invoke(cli, ["show", name]).exit_code == 0
+
+
+def test_a_word_of_several_ladders_asks_which_by_ids_that_work():
+    result = CliRunner().invoke(cli, ["show", "tiled"])
+    assert result.exit_code == 2
+    assert "'tiled' is a step of several ladders: say matmul/tiled or int8_matmul/tiled" in result.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -43,9 +45,25 @@ def test_a_port_that_is_taken_is_refused_when_it_was_asked_for():
     assert result.exit_code == 2 and f"port {port} is taken" in result.output
 
 
-@pytest.fixture
-def server(tmp_path):
-    """(address with its token) of JupyterLab on a copy of the first notebook, started by `ladder lab` itself."""
+def test_ctrl_c_ends_the_server_and_the_exit_code_says_so(tmp_path):
+    with _started(tmp_path) as (process, _):
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(30) == 130
+        said = (tmp_path / "lab.log").read_text()
+        assert said.endswith("\ninterrupted\n") and "Traceback" not in said
+
+
+def test_ctrl_c_while_the_server_starts_is_told_in_one_line(tmp_path):
+    with _started(tmp_path, ready=False) as (process, _):
+        time.sleep(2)  # within JupyterLab's imports
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(30) == 130
+        assert "Traceback" not in (tmp_path / "lab.log").read_text()
+
+
+@contextlib.contextmanager
+def _started(tmp_path, ready=True):
+    """(process, address with its token) of JupyterLab, started by `ladder lab` itself."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -53,17 +71,21 @@ def server(tmp_path):
     words = [sys.executable, "-m", "workbook", "lab", "--no-browser", "--port", str(port)]
     settings = {**os.environ, "HOME": str(tmp_path), "SIMT": "force", "JUPYTER_PREFER_ENV_PATH": "1"}
     with log.open("w") as out:
-        process = subprocess.Popen(words, cwd=ROOT, env=settings, stdout=out, stderr=out)
+        process = subprocess.Popen(words, cwd=ROOT, env=settings, stdout=out, stderr=out, process_group=0)
     try:
-        yield _address(process, log, port)
+        yield process, _address(process, log, port) if ready else ""
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
 
 
-def _address(process: subprocess.Popen, log: Path, port: int) -> str:
-    import time
+@pytest.fixture
+def server(tmp_path):
+    with _started(tmp_path) as (_, address):
+        yield address
 
+
+def _address(process: subprocess.Popen, log: Path, port: int) -> str:
     for _ in range(WAIT_S * 4):
         found = re.search(rf"http://127\.0\.0\.1:{port}/lab/tree/\S*\?token=\w+", log.read_text())
         if found:
@@ -100,11 +122,36 @@ def test_the_first_notebook_runs_in_a_browser_to_its_plot_without_an_error(serve
 
     browser.get(server)
     wait.until(lambda _: found(".jp-Notebook .jp-CodeCell") and found(".jp-Notebook-ExecutionIndicator[data-status='idle']"))
-    cells = sum(cell["cell_type"] == "code" for cell in json.loads(before)["cells"])
-    wait.until(lambda _: every_cell_ran(found, cells))
+    wait.until(lambda _: not found(".jp-Spinner"))
+    cells = json.loads(before)["cells"]
+    answers = sum("jupyter" in cell["metadata"] for cell in cells)
+    assert answers and not found(".jp-OutputArea img[src^='data:image/png']")  # the first plot is an answer, and folded
+
+    try:
+        was = notebook.stat().st_mtime_ns
+        save(browser, found)
+        wait.until(lambda _: notebook.stat().st_mtime_ns != was)
+        assert without_python(notebook.read_bytes()) == without_python(before)
+    finally:
+        notebook.write_bytes(before)
+
+    wait.until(lambda _: every_cell_ran(found, sum(cell["cell_type"] == "code" for cell in cells)))
     assert found(".jp-OutputArea img[src^='data:image/png']")
     assert not found(".jp-OutputArea-output[data-mime-type$='error']")
     assert notebook.read_bytes() == before
+
+
+def save(browser, found) -> None:
+    from selenium.webdriver import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    found(".jp-Notebook .jp-Cell")[0].click()
+    ActionChains(browser).key_down(Keys.CONTROL).send_keys("s").key_up(Keys.CONTROL).perform()
+
+
+def without_python(text: bytes) -> bytes:
+    """Without the version of the Python that runs it: nothing else may depend on who opens a notebook."""
+    return re.sub(rb'"version": "3\.[\d.]+"', b"", text)
 
 
 def every_cell_ran(found, cells: int) -> bool:

@@ -67,6 +67,13 @@ def test_a_stale_run_is_told_with_its_cause(root):
         ("a\n<!-- the ladder: toy -->\n", "README.md:2: <!-- the ladder: toy --> has no <!-- end of the ladder --> after it"),
         (MARKED.replace("toy", "toi"), "README.md:3: there is no ladder 'toi'; did you mean 'toy'?"),
         ("<!-- the ladder: toy -->\n" + MARKED, "README.md:1: <!-- the ladder: toy --> has no"),
+        (MARKED + MARKED, "README.md:10: <!-- the ladder: toy --> stands there twice, first at README.md:3"),
+        ("<!-- end of the ladder -->\n" + MARKED, "README.md:1: <!-- end of the ladder --> has no beginning before it"),
+        (MARKED + "<!-- end of all records -->\n", "README.md:8: <!-- end of all records --> has no beginning before it"),
+        (MARKED.replace("end of the ladder", "end of all records"), "README.md:3: <!-- the ladder: toy --> has no <!-- end of"),
+        (MARKED.replace("the ladder: toy", "the ladder toy"), "README.md:3: <!-- the ladder toy --> is no marker; there are "),
+        (MARKED.replace("<!-- the ladder: ", "<!--The Ladder:"), "README.md:3: <!--The Ladder:toy --> is no marker"),
+        ("<!-- all record -->\n" + MARKED, "README.md:1: <!-- all record --> is no marker"),
     ],
 )
 def test_markers_that_are_wrong_are_named_with_file_and_line(root, readme, said):
@@ -74,6 +81,11 @@ def test_markers_that_are_wrong_are_named_with_file_and_line(root, readme, said)
     result = ladder()
     assert result.exit_code == 2 and said in result.stderr
     assert (root / "README.md").read_text() == readme
+
+
+def test_other_comments_are_none_of_our_business(root):
+    (root / "README.md").write_text("<!-- a comment -->\n" + MARKED + "<!-- the end -->\n")
+    assert ladder().exit_code == 0
 
 
 def test_a_broken_record_is_named(root):

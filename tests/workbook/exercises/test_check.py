@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from tests.workbook.exercises.conftest import HEAD, RIGHT, RUN, attempt
 from workbook.exercises import entry, stubs
+from workbook.exercises.check import check
 from workbook.exercises.result import Result, screen
 
 Checked = Callable[..., Result]
@@ -42,7 +44,7 @@ def test_a_right_answer_passes_however_it_is_written(checked: Checked) -> None:
         pytest.param(attempt(run=RUN.replace("s, stream)", "s)", 1)), "names", r"run takes \(buffers\)", "def run", id="run"),
         pytest.param(attempt(run=RUN.replace('rs["a"]', 'rs["d"]')), "error", "no buffer 'd'.*a, b, c", 'rs["d"]', id="key"),
         pytest.param(attempt(run=RUN + "\n1 / 0\n"), "error", "ZeroDivisionError", "1 / 0", id="exception"),
-        pytest.param(attempt(run="raise SystemExit(3)"), "error", "SystemExit", "SystemExit", id="exit"),
+        pytest.param(attempt(run="raise SystemExit(3)"), "error", "ends the program", "SystemExit", id="exit"),
         pytest.param(attempt(RIGHT.replace("if row <", "if rwo <")), "error", "name 'rwo' is not", "if rwo", id="name"),
         pytest.param(attempt(RIGHT.replace("a[row, i]", "a.T2[row, i]")), "error", "T2", "a.T2", id="typing"),
         pytest.param(
@@ -58,7 +60,7 @@ def test_a_right_answer_passes_however_it_is_written(checked: Checked) -> None:
                      "float64", None, id="float64"),
         pytest.param(attempt(run="import ctypes\n\n\ndef run(buffers, stream):\n    ctypes.string_at(0)\n"), "crash",
                      "SIGSEGV", "string_at", id="crash"),
-        pytest.param(attempt(run="import os\n\nos._exit(3)\n"), "crash", "exit code 3", None, id="silent end"),
+        pytest.param(attempt(run="import os\n\nos._exit(3)\n"), "error", "ends the program", "os._exit", id="silent end"),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_told_with_its_line(checked: Checked, source: str, kind: str, says: str, at: str | None) -> None:
@@ -67,6 +69,20 @@ def test_a_wrong_file_is_told_with_its_line(checked: Checked, source: str, kind:
     assert re.search(says, text(result), flags=re.DOTALL)
     if at is not None:
         assert result.trouble.line == line_of(source, at)
+
+
+@pytest.mark.parametrize("index", ["row / 1", "math.ceil(row * 0.5)", "float32(row)", "a[0, 0]", "row // 2.0"])
+def test_an_index_that_is_a_float_is_told_with_its_line_and_the_remedy(checked: Checked, index: str) -> None:
+    for old in ("total += a[row, i]", "c[row, col]"):
+        source = attempt(RIGHT.replace(old, old.replace("row", index)), head="import math\n" + HEAD)
+        result = checked(source)
+        assert result.trouble is not None and result.trouble.line == line_of(source, f"[{index},"), text(result)
+        assert "an index is an integer, and this one is a float" in text(result) and "int(...)" in text(result)
+
+
+def test_a_ceiling_that_was_made_an_integer_is_an_index(checked: Checked) -> None:
+    source = attempt(RIGHT.replace("a[row, i]", "a[int(math.ceil(float32(row))), i]"), head="import math\n" + HEAD)
+    assert checked(source).passed
 
 
 def test_a_loop_on_the_host_ends_with_its_line(checked: Checked) -> None:
@@ -137,3 +153,27 @@ def test_a_result_is_one_json_document(checked: Checked) -> None:
     assert document["passed"] is False
     assert document["trouble"]["kind"] == "wrong"
     assert document["seed"] == 5
+
+
+RACY = entry.find("detective/smooth")
+SAME = {
+    "right": ("matmul/naive", attempt()),
+    "wrong": ("matmul/naive", attempt("pass")),
+    "race": ("detective/smooth", stubs.stub(RACY)),
+    "budget": ("matmul/coalesced", stubs.stub(entry.find("matmul/coalesced"))),
+    "within the budget": ("matmul/coalesced", entry.find("matmul/coalesced").answer_path.read_text()),
+}
+
+
+@pytest.mark.parametrize("what", SAME)
+def test_one_process_finds_what_two_do(tmp_path: Path, what: str) -> None:
+    name, source = SAME[what]
+    path = tmp_path / "attempt.py"
+    path.write_text(source)
+    one, two = (check(entry.find(name), path, 5, side_by_side=apart) for apart in (False, True))
+    assert (one.trouble, one.spent, one.cases) == (two.trouble, two.spent, two.cases)
+
+
+def test_what_a_file_prints_is_shown_once(checked: Checked) -> None:
+    result = checked("print('loaded')\n" + attempt())
+    assert result.printed == ("loaded",), result

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.workbook.exercises.test_reduction_and_quant import Edit, answer
 from workbook.exercises import entry, stubs
 from workbook.exercises.detective import EXERCISES
 from workbook.exercises.result import Result, screen
@@ -63,6 +64,71 @@ def test_the_mended_kernel_passes(checked: Checked, word: str) -> None:
     exercise = entry.find(f"detective/{word}")
     result = checked(exercise.answer_path.read_text(encoding="utf-8"), exercise.name)
     assert result.passed, "\n".join(screen(result))
+
+
+LOWEST = 'LOWEST = -float("inf")'
+IMPORT_INT16 = ("from numba import cuda, int32, int64", "from numba import cuda, int16, int32, int64")
+
+# what is wrong: the exercise, the edits of its answer, and words of the screen
+WRONG: dict[str, tuple[str, tuple[Edit, ...], str]] = {
+    "a grid that is square": ("picture", (("ceil_div(rows, BLOCK[1])", "ceil_div(columns, BLOCK[1])"),), "never written"),
+    "a negative that is only one": ("picture", (("= 1 - a[row, col]\n", "= -a[row, col]\n"),), "cells are wrong"),
+    "a loop over the rows": ("project", (("range(a.shape[1])", "range(a.shape[0])"),), "out of bounds|cells are wrong"),
+    "a barrier in front of the stores": (
+        "smooth",
+        (
+            ("    cuda.syncthreads()  # the tile is complete\n", ""),
+            ("    tile[x + 1] =", "    cuda.syncthreads()\n    tile[x + 1] ="),
+        ),
+        "a race",
+    ),
+    "bins that nobody waits for": ("histogram", (("    cuda.syncthreads()  # all counts are 0\n", ""),), "a race"),
+    "half of the bins": (
+        "histogram",
+        (("    if x < BINS:\n        counts[x] = 0", "    if x < BINS // 2:\n        counts[x] = 0"),),
+        "nobody has written",
+    ),
+    "zero for the lowest": ("largest", ((LOWEST, "LOWEST = 0.0"),), "large negative inputs"),
+    "a low number for the lowest": ("largest", ((LOWEST, "LOWEST = -1e9"),), "large negative inputs"),
+    "the lowest finite number for the lowest": ("largest", ((LOWEST, "LOWEST = -3.4e38"),), "infinitely low inputs"),
+    "no magnitude": ("level", (("abs(a[row, col])", "a[row, col]"),), "cells are wrong"),
+    "a product of 16 bits": ("energy", (("value * value", "int16(value * value)"), IMPORT_INT16), "2\\*\\*16|cells are wrong"),
+    "tiles that nobody waits for": (
+        "product",
+        (("        cuda.syncthreads()\n        for i in range(TILE):\n", "        for i in range(TILE):\n"),),
+        "a race",
+    ),
+    "half of the waits": ("total", (("            cuda.syncwarp()  # all have read\n", ""),), "a race"),
+    "the other half": ("total", (("            cuda.syncwarp()  # all have written\n", ""),), "a race"),
+    "zero for the lowest of all": ("headroom", ((LOWEST, "LOWEST = 0.0"),), "large negative inputs"),
+    "a low number for the lowest of all": ("headroom", ((LOWEST, "LOWEST = -1e9"),), "large negative inputs"),
+    "threads past the end count": (
+        "headroom",
+        (("largest - a[i] if i < a.shape[0] else float32(0)", "largest - a[min(i, a.shape[0] - 1)]"),),
+        "1 of 4 cells is wrong",
+    ),
+}
+
+
+@pytest.mark.many
+@pytest.mark.parametrize("what", WRONG)
+def test_another_mistake_in_the_mended_kernel_is_found_too(checked: Checked, what: str) -> None:
+    word, edits, says = WRONG[what]
+    result = checked(answer(f"detective/{word}", *edits), f"detective/{word}")
+    text = "\n".join(screen(result))
+    assert not result.passed and re.search(says, text, flags=re.DOTALL), text
+
+
+def test_a_halo_may_be_stored_after_the_barrier_where_only_its_own_thread_reads_it(checked: Checked) -> None:
+    edits = (
+        ("    cuda.syncthreads()  # the tile is complete\n", ""),
+        ("    if x == 0:\n", "    cuda.syncthreads()\n    if x == 0:\n"),
+    )
+    assert checked(answer("detective/smooth", *edits), "detective/smooth").passed
+
+
+def test_every_kernel_of_the_detective_has_another_mistake() -> None:
+    assert {word for word, *_ in WRONG.values()} == set(EVIDENCE)
 
 
 def test_every_case_has_its_evidence_and_no_name_gives_the_bug_away() -> None:

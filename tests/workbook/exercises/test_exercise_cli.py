@@ -150,7 +150,7 @@ def test_on_a_terminal_it_checks_on_each_save_and_ctrl_c_ends_it(tmp_path: Path)
         path.write_text((ROOT / first.answer).read_text())
         screen.expect(f"{first.name}: passed")
         screen.expect(f"edit .*{entry.exercises()[1].word}.py")
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to all of the group
         assert process.wait(30) == 130
         assert "Traceback" not in screen.expect("interrupted")
     finally:

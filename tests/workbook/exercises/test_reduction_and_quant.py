@@ -92,7 +92,7 @@ WRONG: dict[str, tuple[str, tuple[Edit, ...], str, str]] = {
         "reduction/sequential",
         (("        cuda.syncthreads()  # the sums of this level are complete\n", "            cuda.syncthreads()\n"),),
         "sync",
-        "4 whole warps end without coming",
+        "4 whole warps of the block end without coming",
     ),
     "the second value without a guard": (
         "reduction/first_add",
@@ -286,7 +286,7 @@ WRONG: dict[str, tuple[str, tuple[Edit, ...], str, str]] = {
         "quant/block_per_row",
         (("        cuda.syncthreads()  # the next round", "            cuda.syncthreads()  # the next round"),),
         "race",
-        "4 whole warps end without coming",
+        "4 whole warps of the block end without coming",
     ),
     "no barrier in the tree": (
         "quant/block_per_row",

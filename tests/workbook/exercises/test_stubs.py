@@ -143,3 +143,12 @@ def test_every_import_of_the_answer_that_its_kernel_uses_is_in_the_stub(exercise
     for _, _, answer in stubs.answer_regions(exercise.answer_path.read_text()):
         used = set(re.findall(r"\b(?:load4|store4|float32|uint32|cuda|ceil_div)\b", "\n".join(answer)))
         assert used <= imported
+
+
+def test_a_file_with_a_gap_is_to_be_completed_and_one_with_a_bug_only_to_be_mended() -> None:
+    for exercise in entry.exercises():
+        first = stubs.stub(exercise).splitlines()[0]
+        kinds = {kind for kind, _, _ in stubs.answer_regions(exercise.answer_path.read_text())}
+        assert (": mend this file," in first) == (kinds == {"planted"}), first
+        assert (": complete this file," in first) == ("gap" in kinds), first
+    assert {each.track for each in entry.exercises() if ": mend" in stubs.stub(each)} == {"first", "detective"}

@@ -40,21 +40,69 @@ def test_sizes_of_other_axes_are_refused():
         notebook.run("matmul/naive", rows=3)
 
 
-@pytest.mark.parametrize(("predicted", "said"), [
-    (None, "sectors: counted 32.0. You have not predicted it"),
+@pytest.mark.parametrize(("guess", "said"), [
     (32, "sectors: you said 32.0, and that is what was counted"),
     (4, "sectors: you said 4.00, counted 32.0, 8.00x your number"),
+    (0, "sectors: you said 0.00, counted 32.0"),
 ])
-def test_a_prediction_is_compared(predicted, said, capsys):
-    notebook.compare("sectors", predicted, 32.0)
-    assert said in capsys.readouterr().out
+def test_a_guess_is_compared(guess, said, capsys):
+    notebook.compare("sectors", guess, 32.0)
+    assert capsys.readouterr().out == f"{said}\n"
 
 
-def test_times_are_rows_for_tables_and_bars():
-    rows = notebook.time("matmul", ["coalesced"], m=64, n=64, k=64)
-    assert [row.step for row in rows] == ["matmul/coalesced"] and rows[0].speedup_first > 1
-    assert "<td>coalesced</td>" in notebook.table(rows).data
-    assert notebook.speedup_bars(rows).axes[0].patches
+@pytest.mark.parametrize("guess", [..., None])
+def test_without_a_guess_the_answer_is_not_told(guess, capsys):
+    notebook.compare("sectors", guess, 32.0)
+    said = capsys.readouterr().out
+    assert "write your guess first" in said and not any(letter.isdigit() for letter in said)
+
+
+def test_times_say_size_types_device_and_kind_and_are_relative_to_the_rows_shown():
+    times = notebook.time("matmul", ["coalesced", "register_1d"], m=64, n=64, k=64)
+    assert [row.step for row in times] == ["matmul/coalesced", "matmul/register_1d"]
+    assert (times[0].speedup_first, times[0].speedup_previous) == (1, None)  # tiled lies between them and naive below
+    ratio = times["coalesced"].time_ns / times["register_1d"].time_ns
+    assert times[1].speedup_first == times[1].speedup_previous == ratio
+    shown = notebook.table(times).data
+    assert f"matmul at m=64 n=64 k=64, float32, modelled on {simt.device().title}" in shown
+    assert all(f">{head}</th>" in shown for head in ("time, modelled", "x coalesced", "x row above"))
+    bars = notebook.speedup_bars(times)
+    assert len(bars.axes[0].patches) == 2 and "float32, modelled" in bars.get_suptitle().replace("\n", " ")
+
+
+def test_types_that_go_in_and_come_out_are_told_where_they_differ():
+    times = notebook.time("int8_matmul", ["naive"], m=32, n=32, k=32)
+    assert "int8_matmul at m=32 n=32 k=32, int8, float32 to float32, modelled" in times.title
+
+
+def test_recorded_times_are_the_records_and_run_nothing(monkeypatch):
+    from workbook.notebook import timings
+    from workbook.records import stale
+
+    monkeypatch.setattr(stale, "reasons", lambda document, run: [])
+    monkeypatch.setattr(timings, "time", None)
+    times = notebook.recorded("matmul", ["naive", "double_buffer"])
+    assert times.title.startswith("matmul at m=4096 n=4096 k=4096, float32, modelled on NVIDIA H100 SXM5 80 GB, as recorded in")
+    assert times[1].speedup_previous == times[0].time_ns / times[1].time_ns
+    assert times[1].counters[names.FLOPS_FP32] == 2 * 4096**3 and times[0].sectors_per_request_ld == 16.5
+    assert times[1].theoretical_occupancy_percent == 100 * 8 / 64  # 187 registers: two blocks of 4 warps
+
+
+def test_a_stale_record_is_timed_anew(monkeypatch, capsys):
+    from workbook.notebook import timings
+    from workbook.records import stale
+
+    monkeypatch.setattr(stale, "reasons", lambda document, run: ["the code changed"])
+    monkeypatch.setattr(timings, "time", lambda ladder, steps: (ladder, steps))
+    assert notebook.recorded("matmul", ["naive"]) == ("matmul", ["naive"])
+    assert "the record of matmul on h100 is missing or stale: timed anew" in capsys.readouterr().out
+
+
+def test_published_figures_have_their_source():
+    shown = notebook.published("matmul", "a6000").data
+    assert "measured by others on NVIDIA RTX A6000" in shown and "GFLOP/s, measured" in shown and "siboehm" in shown
+    with pytest.raises(LookupError, match="no matmul on t4"):
+        notebook.published("matmul", "t4")
 
 
 def test_an_access_map_is_of_the_line_asked_for(coalesced):
@@ -67,8 +115,8 @@ def test_sources_are_shown_as_they_stand():
     assert "col, row = cuda.grid(2)" in notebook.show("matmul/coalesced").data
     assert "Why faster:" in notebook.show("matmul/coalesced", whole=True).data
     changed = notebook.changes("matmul/coalesced").data
-    assert changed.startswith("```diff\n--- matmul/naive\n+++ matmul/coalesced\n")
-    assert "-    row, col = cuda.grid(2)" in changed and "CLAIMS" not in changed and "Computes" not in changed
+    assert "--- matmul/naive" in changed and "+++ matmul/coalesced" in changed
+    assert ">-    row, col = cuda.grid(2)</span>" in changed and "CLAIMS" not in changed and "Computes" not in changed
     assert "def test_sources" in notebook.show(test_sources_are_shown_as_they_stand).data
     with pytest.raises(ValueError, match="matmul/naive is the first step"):
         notebook.changes("matmul/naive")

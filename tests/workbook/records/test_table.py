@@ -12,6 +12,7 @@ from workbook.records import figures, published, table
 
 ROOT = Path("root")
 SIZE = Case(m=64, n=64, k=64)
+PUBLISHED = ["published kernel", "ms, published, measured", "speedup, published, measured", "our nearest step"]
 
 
 def render(text, documents, name="README.md"):
@@ -68,8 +69,25 @@ def test_published_figures_stand_alone_where_the_device_did_not_record_their_siz
                                 (published.Rung("first", 1.0, "slow"),), None)
     monkeypatch.setattr(published, "load", lambda: (climb,))
     text = table.all_records([document], "")
-    assert columns(text)[-1] == ["published kernel", "ms, published, measured", "speedup, published, measured"]
-    assert "| first | 1 | 1.00x |\n" in text
+    assert columns(text)[-1] == PUBLISHED
+    assert "| first | 1 | 1.00x | slow |\n" in text
+
+
+def test_a_published_climb_of_another_problem_says_what_it_was(family, monkeypatch):
+    climb = published.Published("toy", "NVIDIA X", "", None, "x over FP16", "A. Nobody, p. 3", "https://a.b",
+                                (published.Rung("base", 1.0), published.Rung("best", 3.87)), note="one large matrix")
+    monkeypatch.setattr(published, "load", lambda: (climb,))
+    text = table.all_records([], "")
+    assert "### Published: NVIDIA X\n" in text and "of this size. One large matrix. |" in " ".join(text.split())
+    assert "| best | 3.87 | 3.87x |\n" in text and "our nearest step" not in text
+
+
+def test_the_table_of_a_ladder_says_what_others_gained(document, monkeypatch):
+    climb = published.Published("toy", "NVIDIA X", "", None, "ms", "A. Nobody, p. 3", "https://a.b",
+                                (published.Rung("base", 30.0), published.Rung("best", 2.0), published.Rung("last", 3.0)))
+    monkeypatch.setattr(published, "load", lambda: (climb,))
+    text = " ".join(render(marked(""), [document]).split())
+    assert "Others measured, best kernel over first: 15.0x on NVIDIA X ([A. Nobody](https://a.b))." in text
 
 
 def test_links_lead_back_from_folders(document):
@@ -99,9 +117,9 @@ def test_modelled_devices_stand_side_by_side_and_measured_ones_apart(everything)
         ["step", "h100", "h200"],
         ["step", "h100", "h200"],
         ["step", "median, measured", "speedup", "fastest", "slowest"],
-        ["published kernel", "GFLOP/s, published, measured", "speedup, published, measured", "our step",
+        ["published kernel", "GFLOP/s, published, measured", "speedup, published, measured", "our nearest step",
          "GFLOP/s, ours, modelled", "speedup, ours, modelled"],
-        ["published kernel", "ms, published, measured", "speedup, published, measured"],
+        PUBLISHED,
     ]
     assert "| [fast](../kernels/toy/s20_fast.py) | 4.00 µs, 16.0x | 4.00 µs, 16.0x |" in everything
     assert "| [fast](../kernels/toy/s20_fast.py) | lsu, 32 | lsu, 32 |" in everything
@@ -114,7 +132,7 @@ def test_published_figures_stand_beside_our_nearest_step_on_the_same_device_and_
     assert "| odd | 9 | 9.00x | - | - | - |\n" in everything
     assert "| lib | 10 | 10.0x | - | - | - |\n" in everything
     assert "[a paper](https://a.b)" in everything
-    assert "| second | 8 | 0.125x |\n" in everything  # the climb in ms
+    assert "| second | 8 | 0.125x | fast |\n" in everything  # the climb in ms
 
 
 def test_a_device_that_did_not_record_a_step_shows_a_dash(document):

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernels.case import Arrays, Case, Layout, ceil_div
 from kernels.ladder import Ladder
-from workbook.exercises.problem import Formula, line, problem, sheet
+from workbook.exercises.problem import BELOW_ZERO, Formula, line, problem, sheet
 
 BLOCK, BINS = 128, 16
 LOUD, QUIET = 2**15 - 1, 1000  # the largest int16, whose square is almost 2**30, and one of which 128 squares fit an int32
@@ -85,6 +85,7 @@ LARGEST = problem(
     BLOCKS,
     _one_per_block,
     absolute=_of_blocks(lambda block: 0.0),  # a maximum is not rounded
+    kinds={**BELOW_ZERO, "lowest": "infinitely low"},
 )
 
 TOTAL = problem(
@@ -99,6 +100,7 @@ HEADROOM = problem(
     _one_per_block,
     terms=lambda case: BLOCK,
     absolute=_of_blocks(lambda block: (block.max() - block).sum()),
+    kinds=BELOW_ZERO,
 )
 
 PRODUCT = problem(
