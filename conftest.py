@@ -30,7 +30,7 @@ def pytest_configure() -> None:
 
 def pytest_report_header() -> list[str]:
     many = "all" if EVERYTHING else f"one in {ONE_IN}, another part with each seed; EVERYTHING=1 runs all"
-    return [f"device: {simt.backend()}", f"seed: {SEED} (repeat with SEED={SEED})", f"tests of wrong and other kernels: {many}"]
+    return [f"device: {simt.backend()}", f"seed: {SEED} (repeat with SEED={SEED})", f"tests marked many: {many}"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -174,6 +174,7 @@ class Ladder:
     repeated: inputs that hold what another one holds, in a wider form; the minimum traffic leaves them out
     axes: {input: names of its axes}, as in kernels.shapes; without them, no step looks at shapes before it launches
     limits: {axis: the sizes that it may have}, where they are not all those from 0 on
+    checked: cases on which races, unwritten memory and barriers are looked for: ragged, and three blocks or more of every step
     """
 
     def __init__(
@@ -191,6 +192,7 @@ class Ladder:
         repeated: Collection[str] = (),
         axes: Axes | None = None,
         limits: Mapping[str, Limit] | None = None,
+        checked: Sequence[Case] = (),
     ) -> None:
         self.name = _name(package)
         self.make = make
@@ -204,6 +206,7 @@ class Ladder:
         self.repeated = frozenset(repeated)
         self.axes = axes or {}
         self.limits = limits or {}
+        self.checked = tuple(checked)
         self.steps = _linked_steps(package, steps, self)
 
     def __iter__(self) -> Iterator[Step]:

@@ -32,8 +32,8 @@ naive.correct
 # stand in neighbouring *rows*, so when they load `a[row, i]` their addresses lie a whole row, 64 floats of 4 bytes, apart.
 #
 # How many sectors does a request for `a` touch? And the one for `b[i, col]`, where all 32 threads want the same cell? Write
-# the mean of the two in place of the dots, and run the cells one by one. The answers below a guess are folded, so that you
-# meet them afterwards; running a cell unfolds it.
+# the mean of the two in place of the dots, and run the cells one by one. What they print is folded until they run; the text
+# after them explains it, so guess before you read on.
 
 # %%
 predicted = ...  # sectors per load request: a number for the dots

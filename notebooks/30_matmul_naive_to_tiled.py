@@ -178,9 +178,9 @@ def tried(side, **barriers):
     return int((c.copy_to_host() != a @ b).sum()), ran.findings
 
 
-for without in ({}, {"first": False}, {"second": False}):
+for barriers, without in (("both", {}), ("without the first", {"first": False}), ("without the second", {"second": False})):
     wrong, findings = tried(8, **without)
-    print(f"tiles of 8, barriers {without or 'in place'}: {wrong} of 576 cells wrong, {len(findings)} findings")
+    print(f"tiles of 8, barriers {barriers}: {wrong} of 576 cells wrong, {len(findings)} findings")
 
 # %% [markdown]
 # With tiles of 8, a block has 64 threads: two warps. Each barrier matters, and the numbers show it. Now tiles of 4: 16

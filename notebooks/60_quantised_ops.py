@@ -371,8 +371,8 @@ notebook.compare("conversions per weight", predicted, converted)
 
 # %% [markdown]
 # One, and a little for indices. So the next bottleneck is making floats of codes, and it can be got round: write the four bits
-# into the fraction of a float whose exponent is known, and subtract (Kim et al., *Who Says Elephants Can't Run*, 2022). With
-# that, and fewer loads, only the memory would be left.
+# into the fraction of a float whose exponent is known, and subtract (Kim et al., *Who Says Elephants Can't Run*, 2022). The
+# list above says what would bind next: without that term and the loads it is issue and integer arithmetic, before memory.
 #
 # ## What it costs in accuracy
 # Rounding once is harmless. A model rounds in every layer, and each layer builds on the errors of the one before. `drift`

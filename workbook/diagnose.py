@@ -82,12 +82,17 @@ def _written_part(unwritten: np.ndarray) -> str:
     if written.sum() != np.prod(sizes) or any(part.size == 0 or part[-1] != part.size - 1 for part in parts):
         return ""
     cut = [(got, size) for got, size in zip(sizes, unwritten.shape, strict=True) if got < size]
+    first = " x ".join(map(str, sizes))
+    if all(_is_partial(size - got, got) for got, size in cut):
+        return f"; the first {first} are there: the last, partial tile is missing"
     if any(got not in BLOCKS for got, _ in cut):
         return ""
-    first = " x ".join(map(str, sizes))
-    if all(size < 2 * got for got, size in cut):
-        return f"; the first {first} are there: the last, partial tile is missing"
     return f"; the first {first} are there, as if block 0 were the only one: is the block's number in the index?"
+
+
+def _is_partial(left: int, written: int) -> bool:
+    """Whether what is left is less than a tile, where `written` cells are whole ones: of a size that divides their number."""
+    return any(left < block and written % block == 0 for block in BLOCKS)
 
 
 def _recognise(output: Output, variants: Iterable[tuple[str, np.ndarray]]) -> str | None:

@@ -1,7 +1,7 @@
 # Exercise matmul/bank_free: complete this file, then run  ./ladder exercise check matmul/bank_free
 """No two threads of a warp want different words of one bank of shared memory.
 
-Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k >= 1
+Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k
 Launch:     grid (ceil(n/128), ceil(m/128)), block 256, 8320 B shared; register_2d's kernel unless 4 divides k and n
 Cost:       2mnk FLOP; asks for 4k (m ceil(n/128) + n ceil(m/128)) B of loads and 4mn B of stores
 Why faster: bank conflicts of shared loads and stores fall to 0, and stores of C fill whole sectors

@@ -1,7 +1,7 @@
 # Exercise matmul/register_2d: complete this file, then run  ./ladder exercise check matmul/register_2d
 """Each thread computes 8 x 8 cells, in registers.
 
-Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k >= 1
+Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k
 Launch:     grid (ceil(n/128), ceil(m/128)), block 256, 8 KiB shared
 Cost:       2mnk FLOP; asks for 4k (m ceil(n/128) + n ceil(m/128)) B of loads and 4mn B of stores
 Why faster: 64 multiply-adds take 16 loads from shared memory instead of 72, and global memory is asked for half

@@ -1,7 +1,7 @@
 # Exercise matmul/tiled: complete this file, then run  ./ladder exercise check matmul/tiled
 """The block shares one tile of A and one of B at a time.
 
-Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k >= 1
+Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k
 Launch:     grid (ceil(n/32), ceil(m/32)), block (32, 32), 8 KiB shared
 Cost:       2mnk FLOP; asks for 4k (m ceil(n/32) + n ceil(m/32)) B of loads and 4mn B of stores
 Why faster: a value that 32 threads need is loaded from global memory once for all of them: 1/32 of the load requests

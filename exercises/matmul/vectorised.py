@@ -1,7 +1,7 @@
 # Exercise matmul/vectorised: complete this file, then run  ./ladder exercise check matmul/vectorised
 """Loads and stores move 16 bytes, and A's tile lies transposed in shared memory.
 
-Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k >= 1
+Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k
 Launch:     grid (ceil(n/128), ceil(m/128)), block 256, 8 KiB shared; register_2d's kernel unless 4 divides k and n
 Cost:       2mnk FLOP; asks for 4k (m ceil(n/128) + n ceil(m/128)) B of loads and 4mn B of stores
 Why faster: a quarter of the load requests, to global and to shared memory, and of the stores to C, for the same bytes

@@ -1,7 +1,7 @@
 # Exercise matmul/warp_tile: complete this file, then run  ./ladder exercise check matmul/warp_tile
 """A warp computes 64 x 64 cells, and each of its threads 8 x 16.
 
-Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k >= 1
+Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k
 Launch:     grid (ceil(n/128), ceil(m/128)), block 128, 8320 B shared; register_2d's kernel unless 4 divides k and n
 Cost:       2mnk FLOP; asks for 4k (m ceil(n/128) + n ceil(m/128)) B of loads and 4mn B of stores
 Why faster: 128 multiply-adds take 6 shared loads of 16 B instead of 8, in 24 wavefronts instead of 32

@@ -2,7 +2,7 @@
 """A block per row: its threads take consecutive columns, and find the largest of their maxima in shared memory.
 
 Computes:   scale[row] = absmax of the row / 127; q[row, col] = rint(x[row, col] / scale[row]), ties to even, in
-            [-127, 127]; x float32, C-contiguous, any rows columns >= 1; zeros, infinities, NaNs as kernels.quant.formats says
+            [-127, 127]; x float32, C-contiguous, any rows columns; zeros, infinities, NaNs as kernels.quant.formats says
 Launch:     grid rows, block 256, 1 KiB shared
 Cost:       rows (columns + 1) divisions; asks for 8 rows columns B of loads and rows (columns + 4) B of stores
 Why faster: a load of a warp touches 4 sectors (32 B) where it touched 32, a store 1 where it touched 32

@@ -1,7 +1,7 @@
 # Exercise quant/gemv_int8: complete this file, then run  ./ladder exercise check quant/gemv_int8
 """Weights become floats in registers: what is loaded is one byte each.
 
-Computes:   y[b, n] = sum over k of x[b, k] * codes[n, k] * scales[n, k / 128]; b from 1 to 8, any n k >= 1
+Computes:   y[b, n] = sum over k of x[b, k] * codes[n, k] * scales[n, k / 128]; b from 1 to 8, any n k
 Launch:     grid (ceil(n/128), b), block 128, 0 B shared
 Cost:       2bnk FLOP; asks for bn (5k + 4 ceil(k/128)) B of loads and 4bn B of stores
 Why faster: a weight is one byte read once for each row of x, instead of 1 B read, 4 B written, and 4 B read

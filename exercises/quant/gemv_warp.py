@@ -1,7 +1,7 @@
 # Exercise quant/gemv_warp: complete this file, then run  ./ladder exercise check quant/gemv_warp
 """A warp sums a row: its lanes take neighbouring bytes, and add up what they have by shuffles.
 
-Computes:   y[b, n] = sum over k of x[b, k] * packed[n, k / 2].nibble(k % 2) * scales[n, k / 128]; b from 1 to 8, any n k >= 1
+Computes:   y[b, n] = sum over k of x[b, k] * packed[n, k / 2].nibble(k % 2) * scales[n, k / 128]; b from 1 to 8, any n k
 Launch:     grid (ceil(n/4), b), block 128, 0 B shared
 Cost:       2bnk FLOP; asks for bn (4k + 5 ceil(k/2)) B of loads and 4bn B of stores
 Why faster: a load of weights takes 1 sector instead of 32; that the scale is loaded with every byte costs one sector more

@@ -2,7 +2,7 @@
 """One thread per row: it looks for the largest magnitude, then goes through the row again for the codes.
 
 Computes:   scale[row] = absmax of the row / 127; q[row, col] = rint(x[row, col] / scale[row]), ties to even, in
-            [-127, 127]; x float32, C-contiguous, any rows columns >= 1; zeros, infinities, NaNs as kernels.quant.formats says
+            [-127, 127]; x float32, C-contiguous, any rows columns; zeros, infinities, NaNs as kernels.quant.formats says
 Launch:     grid ceil(rows/128), block 128, 0 B shared
 Cost:       rows (columns + 1) divisions; asks for 8 rows columns B of loads and rows (columns + 4) B of stores
 Why faster: it is not: it is what the others are compared with

@@ -2,7 +2,7 @@
 """A warp per row: its lanes exchange their maxima by shuffles.
 
 Computes:   scale[row] = absmax of the row / 127; q[row, col] = rint(x[row, col] / scale[row]), ties to even, in
-            [-127, 127]; x float32, C-contiguous, any rows columns >= 1; zeros, infinities, NaNs as kernels.quant.formats says
+            [-127, 127]; x float32, C-contiguous, any rows columns; zeros, infinities, NaNs as kernels.quant.formats says
 Launch:     grid ceil(rows/8), block 256, 0 B shared
 Cost:       rows (columns + 1) divisions; asks for 8 rows columns B of loads and rows (columns + 4) B of stores
 Why faster: no barrier and no shared memory; a short row no longer keeps 8 warps busy, of which 7 have little to do

@@ -71,6 +71,7 @@ LADDER = Ladder(
         Case(m=5, n=8, k=1000),  # almost a dot product
         Case(m=256, n=256, k=256),
     ),
+    checked=(Case(m=101, n=211, k=53), Case(m=260, n=388, k=20)),
     timed_case=Case(m=4096, n=4096, k=4096),
     axes={"a": ("m", "k"), "b": ("k", "n")},
     steps=(

@@ -1,6 +1,6 @@
 """One thread per cell of C, and consecutive threads take consecutive rows.
 
-Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k >= 1
+Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k
 Launch:     grid (ceil(m/32), ceil(n/32)), block (32, 32), 0 B shared
 Cost:       2mnk FLOP; asks for 8mnk B of loads and 4mn B of stores, before caches
 Changed:    first step

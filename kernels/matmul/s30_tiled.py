@@ -1,6 +1,6 @@
 """The block shares one tile of A and one of B at a time.
 
-Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k >= 1
+Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k
 Launch:     grid (ceil(n/32), ceil(m/32)), block (32, 32), 8 KiB shared
 Cost:       2mnk FLOP; asks for 4k (m ceil(n/32) + n ceil(m/32)) B of loads and 4mn B of stores
 Changed:    from coalesced: the loop over k goes tile by tile through shared memory, between two barriers

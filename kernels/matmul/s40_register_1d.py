@@ -1,6 +1,6 @@
 """Each thread computes 8 cells of a column, in registers.
 
-Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k >= 1
+Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k
 Launch:     grid (ceil(n/64), ceil(m/64)), block 512, 4 KiB shared
 Cost:       2mnk FLOP; asks for 4k (m ceil(n/64) + n ceil(m/64)) B of loads and 4mn B of stores
 Changed:    from tiled: 8 results per thread, tiles of 64 x 8 and 8 x 64

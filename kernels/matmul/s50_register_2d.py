@@ -1,6 +1,6 @@
 """Each thread computes 8 x 8 cells, in registers.
 
-Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k >= 1
+Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k
 Launch:     grid (ceil(n/128), ceil(m/128)), block 256, 8 KiB shared
 Cost:       2mnk FLOP; asks for 4k (m ceil(n/128) + n ceil(m/128)) B of loads and 4mn B of stores
 Changed:    from register_1d: 8 x 8 results per thread, tiles of 128 x 8 and 8 x 128

@@ -1,6 +1,6 @@
 """Loads and stores move 16 bytes, and A's tile lies transposed in shared memory.
 
-Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k >= 1
+Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k
 Launch:     grid (ceil(n/128), ceil(m/128)), block 256, 8 KiB shared; register_2d's kernel unless 4 divides k and n
 Cost:       2mnk FLOP; asks for 4k (m ceil(n/128) + n ceil(m/128)) B of loads and 4mn B of stores
 Changed:    from register_2d: four neighbours per load and store; A's tile transposed, so that rows are neighbours

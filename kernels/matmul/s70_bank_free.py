@@ -1,6 +1,6 @@
 """No two threads of a warp want different words of one bank of shared memory.
 
-Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k >= 1
+Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k
 Launch:     grid (ceil(n/128), ceil(m/128)), block 256, 8320 B shared; register_2d's kernel unless 4 divides k and n
 Cost:       2mnk FLOP; asks for 4k (m ceil(n/128) + n ceil(m/128)) B of loads and 4mn B of stores
 Changed:    from vectorised: A's columns lie 132 words apart, not 128; a thread's 8 columns of C are 4 and 4, 64 apart

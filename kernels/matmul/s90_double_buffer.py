@@ -1,6 +1,6 @@
 """While one pair of tiles is used, the next one is on its way.
 
-Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k >= 1
+Computes:   C[m, n] = sum over k of A[m, k] * B[k, n]; float32, C-contiguous, any m n k
 Launch:     grid (ceil(n/128), ceil(m/128)), block 128, 16640 B shared; register_2d's kernel unless 4 divides k and n
 Cost:       2mnk FLOP; asks for 4k (m ceil(n/128) + n ceil(m/128)) B of loads and 4mn B of stores
 Changed:    from warp_tile: two pairs of tiles by turns; the next tiles' loads start before this tile's multiply-adds

@@ -10,7 +10,7 @@ from kernels.ladder import Ladder
 LARGEST_INTEGER = 8  # sums of |x| stay below 2**24, exact in float32 in any order, up to n = 2**21
 LARGEST_INT32 = 2**31 - 1
 LARGEST_EXACT = 2**24  # up to here float32 holds every whole number
-BOUND_FACTOR = 4  # any order of additions needs about 0.4 of it
+BOUND_FACTOR = 4  # any order of additions needs less than half of it
 UNIT_ROUNDOFF = 2.0**-24  # of float32
 
 KINDS = {"normal": "normal", "integers": "integer-valued", "int32": "int32"}
@@ -79,6 +79,7 @@ LADDER = Ladder(
         Case(n=256),
         Case(n=257),
         Case(n=511),  # around two values per thread
+        Case(n=512),
         Case(n=513),
         Case(n=1009),  # a prime
         Case(n=8191),  # around 32 values per thread
@@ -88,6 +89,7 @@ LADDER = Ladder(
         Case(n=65537),  # one value more than two levels of 256 hold
         Case(n=65536),
     ),
+    checked=(Case(n=40009),),
     timed_case=Case(n=2**24),
     axes={"x": ("n",)},
     kinds=KINDS,

@@ -142,6 +142,7 @@ def finish(request: Request, counted: Counted) -> LaunchProfile:
         blocks_total=counted.blocks_total,
         blocks_watched=counted.blocks_watched,
         globally_watched=counted.globally_watched,
+        checks=counted.checks,
         lines=counted.lines,
         tags=counted.tags,
         errors=counted.errors,

@@ -29,6 +29,9 @@ from simt.observe.profile import LaunchProfile
 MODEL_VERSION = constants.MODEL_VERSION
 MODEL_ERROR_PERCENT = constants.MODEL_ERROR_PERCENT
 
+BESIDE = ("L2 bandwidth", "DRAM bandwidth", "latency", "atomics")
+"""Terms that run beside the pipes of the SMs."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Timing:
@@ -58,12 +61,20 @@ def modelled(profile: LaunchProfile, device: Device) -> Timing:
     sm_ns, beside_ns = pipe_ns + on_sm["barriers"], max(beside.values())
     slowest = on_sm if sm_ns >= beside_ns else beside
     candidates = {**slowest, "launch": device.launch_ns}
+    terms = {**on_sm, **beside, "launch": device.launch_ns}
     return Timing(
-        time_ns=device.launch_ns + max(sm_ns, beside_ns),
+        time_ns=whole_ns(terms),
         bound_by=max(candidates, key=lambda name: candidates[name]),
-        terms_ns={**on_sm, **beside, "launch": device.launch_ns},
+        terms_ns=terms,
         left_out=_left_out(device),
     )
+
+
+def whole_ns(terms: dict[str, float]) -> float:
+    """The time of a launch from its terms."""
+    beside = max(terms.get(name, 0.0) for name in BESIDE)
+    pipes = max((ns for name, ns in terms.items() if name not in (*BESIDE, "barriers", "launch")), default=0.0)
+    return terms.get("launch", 0.0) + max(pipes + terms.get("barriers", 0.0), beside)
 
 
 def retime(profile: LaunchProfile, device: Device) -> LaunchProfile:

@@ -66,7 +66,7 @@ class LaunchProfile:
     tags:         "exact", "estimated", "simulated" or "modelled" for each counter
     registers:    per thread;  spill_bytes: per thread, None where the compiler's log is not known
     samples:      the addresses of one warp at each memory access
-    findings:     what checkers saw, where the profile asked for any
+    checks:       names of the checkers that looked at every block;  findings: what they saw
     executed:     warps that ran each line of the PTX, over the whole grid;  code: what the kernel was compiled to, where known
     time_ns, terms, bound_by: modelled time on ``device``; terms in ns; None, {} and "" before a model saw the profile
     """
@@ -86,6 +86,7 @@ class LaunchProfile:
     blocks_total: int
     blocks_watched: int = 0
     globally_watched: bool = True
+    checks: tuple[str, ...] = ()
     lines: dict[tuple[str, int], dict[str, int]] = dataclasses.field(default_factory=dict)
     errors: dict[str, int] = dataclasses.field(default_factory=dict)
     tags: dict[str, str] = dataclasses.field(default_factory=dict)

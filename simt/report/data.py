@@ -8,6 +8,7 @@
     "errors": {NAME: number},                       of what is sampled: how far two halves of the sample lie from their mean
     "lines": [{"file", "line", "metrics": {NAME: number}}],
     "blocks_watched": of the grid, by the race checker in shared memory; 0 where it was not asked
+    "checks": [NAME],                               of the checkers that looked
     "globally_watched": false where it had no room for all of the global memory that the launch touched
     "findings": [{"kind", "lines": [{"file", "line"}], "text"}],        kind: "race", "init", "sync"; "race note" where harmless
     "advice": [{"rule", "text", "remedy", "gain_percent", "file", "line"}]}]}
@@ -44,6 +45,7 @@ def launch(subject: Subject) -> dict[str, Any]:
         "lines": [{"file": file, "line": line, "metrics": dict(counters)}
                   for (file, line), counters in sorted(profile.lines.items())],
         "blocks_watched": profile.blocks_watched,
+        "checks": list(profile.checks),
         "globally_watched": profile.globally_watched,
         "findings": [finding(found) for found in profile.findings],
         "advice": [dataclasses.asdict(piece) for piece in advice(subject)],

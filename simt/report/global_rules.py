@@ -7,7 +7,7 @@ from simt.observe import names
 from simt.observe.profile import AccessSample
 from simt.report import access
 from simt.report.advice import GLOBAL, LSU, REQUESTS, Advice, Counters, added, advise, worst_lines
-from simt.report.subject import MEMORY, Subject, quoted
+from simt.report.subject import Subject, quoted
 from simt.report.units import count, digits
 
 SECTOR_BYTES = 32
@@ -45,7 +45,7 @@ def uncoalesced(subject: Subject) -> Iterator[Advice]:
                 subject, f"uncoalesced {word}s", place,
                 f"{quoted(place)}: {digits(each)} sectors per {word} request where {digits(ideal)} would do, "
                 f"{count(counters[sectors])} in all{access.apart(worst, how)}",
-                remedy(subject, worst, how), part * subject.share(*MEMORY))
+                remedy(subject, worst, how), subject.gain(part, LSU, "L2 bandwidth"))
 
 
 REMEDIES = {
@@ -110,7 +110,7 @@ def small_requests(subject: Subject) -> Iterator[Advice]:
                 f"per lane; {'the compiler takes each value in pieces' if packed else 'a request can carry 128 to 512 B'}",
                 PACKED if packed else "let a thread take several neighbouring elements at once, such as four bytes seen as one "
                 "int32",
-                part * subject.share(LSU))
+                subject.gain(part, LSU))
 
 
 PACKED = "the array's records are packed, so that numba relies on no alignment: np.dtype([...], align=True) lets it take " \

@@ -60,7 +60,7 @@ def launch(group: list[Subject], with_source: bool) -> Iterator[str]:
         yield f"<br>{escape(profile.sampling_told)}"
     yield "</p>"
     yield from findings(subject_findings(group))
-    yield from (f"<p>{escape(said)}</p>" for said in watched(group[0]))
+    yield from (f"<p>{escape(said)}</p>" for said in watched(group))
     if subject.hot_lines:
         yield f"<p>Worst lines, by {escape(subject.weighed_by + sampled(subject))}</p>"
         yield table(("part", ""), [(f"{100 * part:.1f} %", quoted(place)) for place, part in subject.hot_lines[:HOT]], code=1)

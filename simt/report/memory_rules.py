@@ -32,7 +32,7 @@ def bank_conflicts(subject: Subject) -> Iterator[Advice]:
                 f"{quoted(place)}: {digits(each)} wavefronts per {word} request, {percent(100 * bad / counters[wavefronts])} "
                 f"of them conflicts, {count(bad)} in all{collision(subject, place, word)}",
                 remedy_for_banks(within_a_row(subject, place, word)),
-                part * subject.share(LSU))
+                subject.gain(part, LSU))
 
 
 def remedy_for_banks(near: bool) -> str:
@@ -58,7 +58,7 @@ def local_memory(subject: Subject) -> Iterator[Advice]:
             subject, "local memory", place,
             f"{quoted(place)}: {loads} loads and {stores} stores of local memory, which lies in DRAM behind the caches",
             "index local arrays by constants only (loops with constant bounds unroll), make them smaller, or use shared memory",
-            part * subject.share(LSU))
+            subject.gain(part, LSU))
 
 
 def spills(subject: Subject) -> Iterator[Advice]:
@@ -98,7 +98,7 @@ def atomics(subject: Subject) -> Iterator[Advice]:
             f"{quoted(place)}: {count(requests)} {space} atomics of {digits(lanes)} lanes, of which {digits(passes)} want the "
             "same address and take turns",
             "add up within the warp (shuffles) or the block (shared memory) first, and let one thread do one atomic",
-            max(part * subject.share(LSU), subject.share("atomics") if space == "global" else 0))
+            max(subject.gain(part, LSU), subject.share("atomics") if space == "global" else 0))
 
 
 def turns(counters: Counters) -> int:

@@ -1,8 +1,8 @@
 """Rules: numbers become advice, tied to a line, with the gain that can be expected at most.
 
 Thresholds are those of Nsight Compute's rules where it has one; the others say "ours". Gains are estimated as there: what
-is lost at the unit in question (the local gain), times the part of the time in which that unit is busy. So gains are upper
-bounds, and those of several rules do not add up.
+is lost at the unit in question (the local gain), times the part of the time in which that unit is busy; but no more than what
+the other units leave, by the model. So gains are upper bounds, and those of several rules do not add up.
 """
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def divergence(subject: Subject) -> Iterator[Advice]:
             f"over {count(executed)} instructions{parted}",
             "let whole warps take one way: branch on the warp or the block, not on the lane; give neighbouring threads "
             "equal work",
-            part * subject.share(*COMPUTE))
+            subject.gain(part, *COMPUTE))
 
 
 def float64(subject: Subject) -> Iterator[Advice]:

@@ -7,7 +7,7 @@ import functools
 import linecache
 import os
 
-from simt.model import MODEL_ERROR_PERCENT, Device, Occupancy, load, modelled, occupancy
+from simt.model import MODEL_ERROR_PERCENT, Device, Occupancy, load, modelled, occupancy, whole_ns
 from simt.observe import names
 from simt.observe.profile import LaunchProfile
 from simt.ptx.mangled import kernel_name
@@ -97,6 +97,13 @@ class Subject:
         """The largest of these terms as a part of the modelled time, 0 to 1."""
         found = [self.profile.terms.get(term, 0.0) for term in terms]
         return min(max(found, default=0.0) / self.time_ns, 1.0) if self.time_ns else 0.0
+
+    def gain(self, part: float, *terms: str) -> float:
+        """What less work for these units can save of the time at most, 0 to 1: this part of their own, and never more than
+        what the other units leave."""
+        others = {term: ns for term, ns in self.profile.terms.items() if term not in terms}
+        rest = whole_ns(others) / self.time_ns if self.time_ns else 1.0
+        return max(min(part * self.share(*terms), 1 - rest), 0.0)
 
     @property
     def error(self) -> str:

@@ -66,7 +66,7 @@ def launch(group: list[Subject], *, source: bool = False) -> Iterator[str]:
     subject = group[0]
     yield from heading(group)
     yield from found(subject_findings(group))
-    yield from (line for said in watched(subject) for line in ("", *wrapped(said, "")))
+    yield from (line for said in watched(group) for line in ("", *wrapped(said, "")))
     yield from worst(subject)
     yield from advised(advice(subject), subject.profile.sampled)
     for section in sections(subject):
@@ -79,14 +79,17 @@ def launch(group: list[Subject], *, source: bool = False) -> Iterator[str]:
         yield from code.text(code.source_view(subject.profile)).splitlines()
 
 
-def watched(subject: Subject) -> list[str]:
-    """How much of the grid a search for races looked at, where that is not all of it."""
-    blocks, whole = subject.profile.blocks_watched, subject.profile.blocks_total
+def watched(group: list[Subject]) -> list[str]:
+    """That checkers found nothing, and how much of the launch a search for races looked at, where that is not all of it."""
+    profile = group[0].profile
+    blocks, whole = profile.blocks_watched, profile.blocks_total
     said = []
-    if 0 < blocks < whole:
+    if profile.checks and all(finding.note for finding in subject_findings(group)):
+        said.append(f"{', '.join(profile.checks)}: nothing to mend was found")
+    if 0 < blocks < whole and profile.shared_bytes:
         said.append(f"races: shared memory was watched in {count(blocks)} of {count(whole)} blocks, global memory in all; "
                     '--sample all, or sample="all", watches every block')
-    if not subject.profile.globally_watched:
+    if not profile.globally_watched:
         said.append("races: there was no room to watch all of the global memory that the launch touches, what came last is "
                     "missing: check a smaller problem")
     return said

@@ -42,6 +42,7 @@ class Counted:
     blocks_total: int
     blocks_watched: int
     globally_watched: bool
+    checks: tuple[str, ...]
     findings: list[Finding]
     executed: dict[int, int]
     samples: list[AccessSample]
@@ -92,6 +93,7 @@ class Tally:
             sampled=blocks_counted < blocks_total, blocks_counted=blocks_counted, blocks_total=blocks_total,
             blocks_watched=checks.blocks_watched if checks is not None else 0,
             globally_watched=checks is None or not checks.is_full,
+            checks=tuple(kind.NAME for kind in checks.checkers) if checks is not None else (),
             findings=checks.findings() if checks is not None else [],
             executed=divided(executed, unit), samples=self.samples, errors=self.errors())
 

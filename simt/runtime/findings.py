@@ -18,6 +18,8 @@ ALIASED = "every shared array of shape 0 begins at the same byte: take one, and 
 ONE_WRITER = "let one thread write, or use cuda.atomic"
 SAME_LINE = "put cuda.syncthreads(), or within one warp cuda.syncwarp(), behind the line, between rounds of its loop; if one " \
     "thread reads there what another writes, read first, then a barrier, then write"
+SAME_LINE_OF_WARP = "if one thread reads there what another writes, read first, then cuda.syncwarp(), then write; " \
+    "cuda.syncthreads() does that too, but only where every thread of the block passes"
 BLOCKS = "blocks of one launch are not ordered: use a second launch, a cooperative grid with grid.sync(), or cuda.atomic"
 UNWRITTEN = {
     "shared": "shared memory is not zero at the start: write each element that is read, then cuda.syncthreads()",
@@ -90,7 +92,7 @@ class _Telling:
         if self.hazard.apart == 2:
             return text, BLOCKS
         if first.site != second.site and len(self.places()) == 1:
-            return text, SAME_LINE
+            return text, SAME_LINE if self.hazard.apart else SAME_LINE_OF_WARP
         if first.action == second.action == "write":
             return text, f"{ONE_WRITER}; or, if it is two steps, {BARRIER}" if first.site != second.site else ONE_WRITER
         return text, BARRIER if self.hazard.apart else WARP_BARRIER

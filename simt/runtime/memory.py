@@ -6,7 +6,7 @@ byte, for the bounds check of compiled kernels; everything else here serves the 
 
 Kernels may read, but not write, constant variables and host memory that the host itself cannot write.
 
-Fresh memory is not zero on a GPU. Up to 64 MiB it is filled with 0xCB here (-26711446.0 as float32), so that a kernel
+Fresh memory is not zero on a GPU. Up to 64 MiB it is filled with 0xCB here (-26711958.0 as float32), so that a kernel
 that adds to memory nobody cleared goes wrong visibly. Larger allocations read as zero: filling them would cost time.
 """
 from __future__ import annotations

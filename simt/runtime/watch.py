@@ -31,6 +31,11 @@ def limit_s() -> float | None:
     return seconds
 
 
+def is_terminal(stream) -> bool:
+    """Also of what is no stream, None for a daemon, or a closed one."""
+    return stream is not None and not stream.closed and stream.isatty()
+
+
 class Watch:
     """``tick`` is called now and then; it returns False once the launch is to be stopped."""
 
@@ -39,7 +44,7 @@ class Watch:
         self.began = time.monotonic()
         self.limit = limit_s()
         self.shown = 0.0
-        self.on_terminal = sys.stderr.isatty()
+        self.on_terminal = is_terminal(sys.stderr)
         self.timed_out = False
 
     def tick(self) -> bool:
@@ -59,9 +64,10 @@ class Watch:
         text = f"simt: kernel {self.name}: {begun} of {total} blocks begun, {spent:.0f} s"
         if self.on_terminal:
             sys.stderr.write(f"\r{text} (Ctrl-C stops it) ")
-        elif not os.environ.get("SIMT_QUIET"):
+            sys.stderr.flush()
+        elif not os.environ.get("SIMT_QUIET") and sys.stderr is not None and not sys.stderr.closed:
             sys.stderr.write(f"{text} (with SIMT_WATCHDOG_S=60 it would stop after a minute and name the line)\n")
-        sys.stderr.flush()
+            sys.stderr.flush()
 
     def end(self) -> None:
         if self.shown and self.on_terminal:

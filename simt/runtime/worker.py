@@ -77,6 +77,7 @@ class Worker:
             self.set(table_starts=starts.ctypes.data, table_ends=ends.ctypes.data, table_count=len(starts))
             self.table = (starts, ends)
         self.context[CLEARED] = 0
+        self.status[:] = 0                              # no block of a cooperative grid has begun
         self.local[:] = POISON
         if self.machine.observers:
             self.counters[:] = 0

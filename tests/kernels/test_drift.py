@@ -84,6 +84,7 @@ def test_a_float16_sum_of_int8_products_overflows_at_the_fifth():
 
 
 def test_a_float16_mean_of_squares_overflows_before_the_division():
+    """microsoft/onnxruntime PR#28442: of 2048 numbers of 180."""
     x = np.full((1, 2048), 180, np.float32)
     assert np.isinf(product(x, x, "float16")).all()
     assert product(x, x, "float32").tolist() == [[2048 * 180**2]]

@@ -89,6 +89,7 @@ def test_random_bits_have_the_same_codes(format, saturating, rng):
 
 
 def test_464_is_the_last_number_that_e4m3_rounds_down_to_448():
+    """jax-ml/ml_dtypes#400, onnx PR#4805, pytorch PR#178817: above it, a NaN or 448? Both ways are there, by name."""
     x = np.array([448, 464, np.nextafter(np.float32(464), np.float32(500)), 465, 480, np.inf, -464, -465], np.float32)
     nan = np.nan
     np.testing.assert_array_equal(decode(encode(x, E4M3, False), E4M3), [448, 448, nan, nan, nan, nan, -448, nan])
@@ -102,6 +103,7 @@ def test_61440_is_the_first_number_that_e5m2_makes_infinity():
 
 
 def test_the_top_binade_of_e4m3_is_used_up_to_448():
+    """sgl-project/sglang PR#40581: a cast saturated from 256 on."""
     np.testing.assert_array_equal(decode(encode([256, 300, 416, 448], E4M3, True), E4M3), [256, 288, 416, 448])
 
 

@@ -72,6 +72,7 @@ def from_high_nibble_first(packed):
 
 
 def test_a_round_trip_accepts_the_wrong_order_and_golden_bytes_do_not():
+    """golang-design/accel#22: packer and unpacker shared the wrong order."""
     for codes, packed in GOLDEN[:3]:
         wrong = high_nibble_first(np.array([codes]))
         assert from_high_nibble_first(wrong).tolist() == [codes]  # its own unpacker shares the mistake
@@ -80,6 +81,7 @@ def test_a_round_trip_accepts_the_wrong_order_and_golden_bytes_do_not():
 
 
 def test_bytes_of_an_interleaved_layout_are_not_ours():
+    """pie-project/pie PR#491, amd/Quark PR#30: bytes in one layout, read in the other."""
     assert unpack([INTERLEAVED], 8).tolist() == [[0, 2, 4, 6, 1, 3, 5, 7]]
     assert pack([list(range(8))]).tolist() != [INTERLEAVED]
 

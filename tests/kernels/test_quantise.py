@@ -79,6 +79,8 @@ every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 @every_way
 def test_a_tie_goes_to_the_even_code(way):
+    """tenstorrent/tt-metal#56525, Comfy-Org/comfy-kitchen PR#58, weicj/vLLM-2080Ti-Definitive PR#109, ROCm/aiter PR#4637,
+    vllm-project/compressed-tensors PR#777: half away from zero, or floor(x + 0.5)."""
     x = rows([0.5, 1.5, 2.5, 3.5, -0.5, -1.5, -2.5, 127])
     q, scale = way(x)
     assert scale.tolist() == [[1.0]]
@@ -86,6 +88,7 @@ def test_a_tie_goes_to_the_even_code(way):
 
 
 def test_halfway_inputs_are_halfway(rng):
+    """The same reports: a tolerance of one code hides the rounding, so codes are compared exactly, and many on ties."""
     x = make(Case(rows=50, columns=40), rng, "integers")["x"]
     assert (absmax_scale(x) == 2).all()
     assert np.mean(x % 2 == 1) > 0.4
@@ -95,6 +98,7 @@ def test_halfway_inputs_are_halfway(rng):
 
 @every_way
 def test_codes_keep_their_signs(way, rng):
+    """microsoft/onnxruntime PR#29509: a sign was flipped in the symmetric scheme."""
     x = make(Case(rows=4, columns=32), rng)["x"]
     q, scale = way(x)
     negated, same = way(-x)
@@ -114,6 +118,8 @@ def test_the_code_minus_128_is_never_used(way):
 
 @every_way
 def test_a_row_of_zeros_has_codes_0_and_scale_0_and_leaves_other_rows_alone(way):
+    """huggingface/kernels-community#681, ROCm/aiter#4289, PR#4291, pytorch/ao PR#4762, microsoft/BitNet PR#123,
+    vllm-project/tpu-inference PR#1694: 0/0 is a NaN."""
     q, scale = way(rows([1, 2, 3, 127], [0, -0.0, 0, 0], [127, 3, 2, 1]))
     assert scale.tolist() == [[1], [0], [1]]
     assert q.tolist() == [[1, 2, 3, 127], [0, 0, 0, 0], [127, 3, 2, 1]]
@@ -122,6 +128,7 @@ def test_a_row_of_zeros_has_codes_0_and_scale_0_and_leaves_other_rows_alone(way)
 
 @every_way
 def test_a_row_of_a_millionth_keeps_all_its_codes_where_a_float16_scale_would_be_0(way):
+    """apple/coremltools PR#2851, Comfy-Org/comfy-kitchen PR#60: the scale underflowed."""
     x = rows([1e-6, -1e-6, 4e-7, 0])
     q, scale = way(x)
     assert np.float16(scale[0, 0]) == 0
@@ -131,6 +138,7 @@ def test_a_row_of_a_millionth_keeps_all_its_codes_where_a_float16_scale_would_be
 
 @every_way
 def test_codes_are_0_where_the_scale_underflows_to_0(way):
+    """apple/coremltools PR#2851, Comfy-Org/comfy-kitchen PR#60: a scale of 0 has to be guarded, wherever it comes from."""
     q, scale = way(rows([60 * LAST, -60 * LAST, LAST, 0]))
     assert scale.tolist() == [[0]]
     assert q.tolist() == [[0, 0, 0, 0]]
@@ -200,6 +208,7 @@ def test_one_scale_for_each_group(case, kind, group, rng):
 
 
 def test_a_short_last_group_has_the_absmax_of_its_own_numbers():
+    """bitsandbytes PR#1884: the tail took the absmax of memory that nobody had written."""
     x = np.full((2, 100), 5, np.float32)
     x[:, 64:] = [[1], [2]]
     _, scale = by_group(x, 64)
@@ -213,6 +222,7 @@ def test_the_same_row_has_the_same_codes_alone_and_as_one_group(rng):
 
 
 def test_the_error_grows_smoothly_with_the_group(rng):
+    """bitsandbytes#565, PR#1160: one size of block was wrong, and the tests knew another one only."""
     x = rng.standard_normal((64, 512), dtype=np.float32)
     errors = []
     for group in (*per_group.GROUPS, 512):
@@ -233,6 +243,7 @@ def test_two_runs_with_one_scale_give_the_same_bits_in_any_order(rng, monkeypatc
 
 @pytest.mark.parametrize("group", [0, -1, 33, 256, 2**64])
 def test_a_group_that_is_not_one_of_three_is_refused(group):
+    """bitsandbytes#1071: a block of 2**64 killed the process."""
     with pytest.raises(ValueError, match=f"32, 64 or 128 columns, not {group}"):
         per_group.run({"x": np.zeros((1, 4), np.float32), "scale": np.zeros((1, 1), np.float32)}, 0, group)
 
@@ -286,6 +297,7 @@ def test_the_maxima_of_a_warp_are_exchanged_in_five_shuffles(counters):
 
 @every_step
 def test_float16_inputs_are_converted_or_refused_but_never_read_as_float32(step, rng):
+    """bitsandbytes#1540: zeros and a crash."""
     x = rng.standard_normal((5, 64)).astype(np.float16)
     buffers = {"x": cuda.to_device(x), "q": cuda.device_array(x.shape, np.int8), "scale": cuda.device_array(5, np.float32)}
     if step.name in ("vectorised", "registers"):
@@ -368,6 +380,7 @@ def test_the_reference_refuses_what_is_not_float32(dtype):
 
 @pytest.mark.parametrize("group", [0, -1, 2**31, 2**64])
 def test_the_reference_refuses_an_absurd_group(group):
+    """bitsandbytes#1071: a block of 2**64 killed the process."""
     with pytest.raises(ValueError, match=f"from 1 to 2\\*\\*31 - 1 columns, not {group}"):
         absmax_scale(np.zeros((1, 4), np.float32), group)
 

@@ -15,7 +15,7 @@ from kernels.ladder import load_ladder, parse_doc
 from kernels.reduction import KINDS, LADDER, make, reference, tolerance
 from kernels.reduction.levels import sizes
 from kernels.reduction.s60_shuffle import WARPS, block_sum
-from kernels.reduction.traps import warp_synchronous
+from kernels.reduction.traps import hasty, warp_synchronous
 from simt.observe.names import DIVERGENT_BRANCHES, FLOPS_FP32, SHARED_CONFLICTS_LD, SHARED_CONFLICTS_ST
 from workbook import buffers
 
@@ -23,6 +23,7 @@ ORDERS = ("forward", "reverse", "1", "2", "3")
 
 every_step = pytest.mark.parametrize("step", list(LADDER), ids=lambda step: step.name)
 orders = pytest.mark.parametrize("order", ORDERS)
+every_trap = pytest.mark.parametrize("trap", [hasty, warp_synchronous], ids=lambda trap: trap.__name__.rpartition(".")[2])
 
 
 @pytest.fixture
@@ -228,41 +229,59 @@ def test_a_variance_by_two_sums_is_right_where_one_by_squares_drowns(step, rng):
     assert abs(mean_of_squares - mean * mean - right) > 0.5 * right
 
 
-# The trap
+# The traps
 
 
-def traced(x) -> tuple[np.ndarray, list]:
+def traced(trap, x) -> tuple[np.ndarray, list]:
     with simt.profile(check="race,init,sync", sample="none") as profile:
-        total = total_of(warp_synchronous, x)
+        total = total_of(trap, x)
     return total, profile.findings
+
+
+def racing(trap, findings) -> set[str]:
+    """The lines of the trap's file that the findings name."""
+    lines = trap.__loader__.get_source(trap.__name__).splitlines()
+    return {lines[line - 1].strip() for finding in findings for _, line in finding.places}
 
 
 @pytest.mark.parametrize("order", ["forward", "reverse"])
 def test_the_race_checker_names_the_line_of_the_trap_though_its_values_are_right(order, checked, monkeypatch, rng):
     monkeypatch.setenv("SIMT_SCHEDULE", order)
     x = make(Case(n=2000), rng, "integers")["x"]
-    total, findings = traced(x)
+    total, findings = traced(warp_synchronous, x)
     assert total.tolist() == [x.sum()]
     assert {finding.kind for finding in findings} == {"race"} and not any(finding.note for finding in findings)
-    lines = warp_synchronous.__loader__.get_source(warp_synchronous.__name__).splitlines()
-    racing = {lines[line - 1].strip() for finding in findings for _, line in finding.places}
-    assert racing == {"tile[thread] += tile[thread + stride]"}
+    assert racing(warp_synchronous, findings) == {"tile[thread] += tile[thread + stride]"}
     threads = {int(number) for finding in findings for number in re.findall(r"thread \((\d+), 0, 0\)", finding.text)}
     assert len(threads) >= 2 and max(threads) < 32  # of one warp
 
 
-def test_the_trap_is_told_as_a_step_is_and_is_none():
-    doc = parse_doc(warp_synchronous.__doc__)
+@pytest.mark.parametrize(("order", "is_right"), [("forward", False), ("reverse", True)])
+def test_without_barriers_the_order_of_the_warps_decides_and_the_checker_names_the_line_in_each(
+    order, is_right, checked, monkeypatch, rng
+):
+    monkeypatch.setenv("SIMT_SCHEDULE", order)
+    x = make(Case(n=2000), rng, "integers")["x"]
+    assert (total_of(hasty, x).tolist() == [x.sum()]) == is_right
+    _, findings = traced(hasty, x)
+    assert {finding.kind for finding in findings} == {"race"}
+    assert "tile[thread] += tile[thread + stride]" in racing(hasty, findings)
+
+
+@every_trap
+def test_a_trap_is_told_as_a_step_is_and_is_none(trap):
+    doc = parse_doc(trap.__doc__)
     assert doc["title"].startswith("Trap:")
-    assert "warp_synchronous" not in [step.name for step in LADDER]
+    assert trap.__name__.rpartition(".")[2] not in [step.name for step in LADDER]
 
 
-def test_what_the_trap_asks_for_is_counted(checked, rng):
+@every_trap
+def test_what_a_trap_asks_for_is_counted(trap, checked, rng):
     case = Case(n=2000)
     with simt.profile(sample="all") as profile:
-        total_of(warp_synchronous, make(case, rng)["x"])
+        total_of(trap, make(case, rng)["x"])
     counted = sum((Counter(launch.counters) for launch in profile.launches), Counter())
-    cost = warp_synchronous.cost(case)
+    cost = trap.cost(case)
     assert counted["simt__global_bytes_requested_op_ld"] == cost.load_bytes
     assert counted["simt__global_bytes_requested_op_st"] == cost.store_bytes
 

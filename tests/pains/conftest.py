@@ -1,7 +1,8 @@
 """Behaviours that people reported as puzzling, each with the answer that the emulated device has to give.
 
 One file per group of reports; a docstring names the public report ("numba#7324" is issue 7324 of numba/numba, "nbcuda" is
-NVIDIA/numba-cuda, "mlir" is NVIDIA/numba-cuda-mlir).
+NVIDIA/numba-cuda, "mlir" is NVIDIA/numba-cuda-mlir). Reports of quantisation and of norms stand at the tests of the kernels, in
+tests/kernels.
 """
 from __future__ import annotations
 

@@ -26,6 +26,11 @@ def test_functions_that_are_associative_are_reduced_as_ever(function, init, resu
     assert cuda.reduce(function)(np.array([3, 1, 2, 5, 4], np.float64), init=init) == result
 
 
+def test_a_function_that_leaves_the_numbers_is_taken_on_trust():
+    """NaN and infinity compare with nothing"""
+    assert np.isnan(cuda.reduce(lambda a, b: a + b * float("nan"))(np.array([1.0, 2.0, 3.0])))
+
+
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, np.float64])
 def test_a_sum_is_associative_in_every_type(dtype):
     """The same report: no false alarm"""

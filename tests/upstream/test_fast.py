@@ -11,6 +11,7 @@ from tests.upstream import expected, runner
 PARTS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("fast.toml").read_text(encoding="utf-8"))
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("part", PARTS)
 def test_numba_cudas_own_tests_pass(part: str) -> None:
     found = runner.run_shard(PARTS[part]).values()

@@ -53,6 +53,19 @@ def test_a_last_partial_tile_is_told_as_such():
     assert "the last, partial tile is missing" in said(np.zeros(37), np.arange(37) + 1, np.arange(37) >= 32)[0]
 
 
+@pytest.mark.parametrize(("shape", "written"), [((97,), (96,)), ((331,), (320,)), ((461,), (384,)), ((257, 388), (256, 384)),
+                                                ((100_003,), (100_000,)), ((40, 41), (40, 40))])  # fmt: skip
+def test_a_last_partial_tile_may_follow_any_number_of_whole_ones(shape, written):
+    unwritten = np.ones(shape, bool)
+    unwritten[tuple(map(slice, written))] = False
+    assert "the last, partial tile is missing" in said(np.zeros(shape), np.ones(shape), unwritten)[0]
+
+
+@pytest.mark.parametrize("written", [90, 95, 64, 48, 33])
+def test_more_or_less_than_a_tile_is_no_partial_one(written):
+    assert "partial" not in said(np.zeros(161), np.ones(161), np.arange(161) >= written)[0]
+
+
 def test_cells_missing_in_the_middle_are_neither():
     text = said(np.zeros(100), np.arange(100) + 1, np.arange(100) // 32 == 1)[0]
     assert "block 0" not in text and "partial" not in text

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from workbook.exercises.result import Result
 
 MARKS = {"passed": "x", "changed": "~", "begun": ".", "not begun": " ", "missing": "!"}
+LEGEND = {"changed": "changed since it passed", "begun": "begun", "missing": "not there: `exercise reset` makes it anew"}
 COLOURS = {"passed": "green", "changed": "yellow", "begun": "yellow", "missing": "red"}
 
 
@@ -52,7 +53,7 @@ def exercise(ctx: click.Context) -> None:
 @exercise.command(name="list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def list_(as_json: bool) -> None:
-    """List the exercises: x passed, ~ changed since it passed, . begun."""
+    """List the exercises: x passed, ~ changed since it passed, . begun, ! not there."""
     from workbook.exercises import entry, stubs
 
     progress = _progress()
@@ -72,6 +73,9 @@ def list_(as_json: bool) -> None:
         click.echo(f"{click.style(track, bold=True)}  {entry.track_title(track)}  {done} of {len(here)}")
         for item, status in here:
             click.secho(f"  [{MARKS[status]}] {item.word:{width}}  {item.title}", fg=COLOURS.get(status))
+    shown = {status for _, status in found}
+    if legend := [f"[{MARKS[status]}] {text}" for status, text in LEGEND.items() if status in shown]:
+        click.echo(", ".join(legend))
 
 
 @exercise.command()

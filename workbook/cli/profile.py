@@ -108,9 +108,7 @@ def _warn_of_slow(check: str, caches: bool) -> None:
     """A line before a run that will be long."""
     for option, asked in (("--check", check), ("--caches", caches)):
         if asked:
-            click.echo(f"{option} runs and follows every block of every launch, which can take several times as long", err=True)
-    if "race" in check:
-        click.echo("of large grids, shared memory is watched for races in a few blocks; --sample all watches all", err=True)
+            click.echo(f"{option} runs every block of every launch, which can take several times as long", err=True)
 
 
 def _program(file: str, arguments: tuple[str, ...], case: str | None) -> Run:

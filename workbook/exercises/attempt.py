@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -13,10 +14,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from kernels.broken import message
 from kernels.case import Case, Layout
 from kernels.ladder import UnknownName
 from workbook import failure
-from workbook.exercises import explain
+from workbook.exercises import explain, regular
 from workbook.exercises.result import Trouble
 from workbook.exercises.stubs import relative
 
@@ -102,8 +104,11 @@ class Attempt:
 def _imported(path: Path) -> ModuleType:
     """The module of the file. Raises Stop."""
     try:
-        source = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark of its encoding
-        compile(source, str(path), "exec")
+        source = regular.read(path)
+        explain.remember(path, source)
+        code = compile(source, str(path), "exec")
+    except (RecursionError, MemoryError):
+        raise Stop(_too_deep(source, path)) from None
     except (SyntaxError, ValueError, OSError) as error:
         raise Stop(_unreadable(error, path)) from None
     loader = importlib.machinery.SourceFileLoader(MODULE, str(path))  # of any suffix, a backup's too
@@ -115,7 +120,7 @@ def _imported(path: Path) -> ModuleType:
     sys.dont_write_bytecode = True
     try:
         with _no_exit():
-            spec.loader.exec_module(module)
+            exec(code, vars(module))  # what was compiled above: the file may have been saved since
     except ImportError as error:
         raise Stop(explain.told(failure.broken(error, "importing the file", str(path)), path, "import")) from None
     except Exception as error:
@@ -133,8 +138,26 @@ def _unreadable(error: Exception, path: Path) -> Trouble:
         title = f"the file is no valid Python: {error.msg}"
         return Trouble("syntax", title, tuple(lines), error.lineno)
     if isinstance(error, OSError):
-        return Trouble("import", f"{relative(path)} cannot be read: {error.strerror}", ("`exercise reset` makes it anew",))
+        return explain.closed(path, error)
     return Trouble("syntax", f"{relative(path)} is no text in UTF-8: {error}", ("save it as UTF-8 text",))
+
+
+def _too_deep(source: str, path: Path) -> Trouble:
+    """Python does not say where an expression is nested too deeply: it is on the first line with which the file is."""
+    lines = source.split("\n")
+    line = bisect.bisect_left(range(1, len(lines)), True, key=lambda number: _is_too_deep("\n".join(lines[:number]))) + 1
+    title = "the file is nested too deeply for Python to compile it"
+    return Trouble("syntax", title, (explain.located(path, line), "write it as several statements"), line)
+
+
+def _is_too_deep(source: str) -> bool:
+    try:
+        compile(source, "", "exec")
+    except (RecursionError, MemoryError):
+        return True
+    except (SyntaxError, ValueError):
+        return False
+    return False
 
 
 def _function(module: ModuleType, path: Path) -> Any:
@@ -158,8 +181,11 @@ def _no_exit() -> Iterator[None]:
     """Inside, what would end the process is an error like any other."""
     try:
         yield
-    except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
-        said = f"{type(error).__name__}({error}): the check goes on after it, so nothing in the file may end the program"
+    except Exception:
+        raise
+    except BaseException as error:
+        what = f"{type(error).__name__}({message(error)})"
+        said = f"{what}: the check goes on after it, so nothing in the file may end the program"
         raise Ended(said).with_traceback(error.__traceback__) from None
 
 

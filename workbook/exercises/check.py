@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from workbook.exercises import printed, processes
+from workbook.exercises import explain, printed, processes, regular
 from workbook.exercises.entry import Exercise
 from workbook.exercises.processes import Watch
 from workbook.exercises.progress import Progress, code_of
@@ -31,9 +31,17 @@ def check(
 
     side_by_side: whether two processes do it, where there are two cores: sooner, with a little more work
     """
-    path = (path or exercise.stub_path).resolve()
+    path = path or exercise.stub_path
     seed = secrets.randbits(32) if seed is None else seed
     began = time.monotonic()
+    try:
+        source = regular.read(path)
+    except OSError as error:
+        return Result(exercise.name, relative(path), seed, explain.closed(path, error))
+    except UnicodeDecodeError:
+        source = ""  # what is wrong with it, the import tells
+    path = path.resolve()
+    explain.remember(path, source)
     apart = side_by_side and len(os.sched_getaffinity(0)) > 1
     with tempfile.TemporaryDirectory(prefix="exercise-", ignore_cleanup_errors=True) as folder:
         parts = [(part,) for part in PARTS] if apart else [PARTS]

@@ -11,14 +11,13 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
-import os
 import re
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 
+from kernels.broken import told
 from kernels.case import Case
 from kernels.fingerprint import PROJECT
 from kernels.ladder import Ladder, UnknownName
@@ -54,6 +53,7 @@ class Exercise:
     hints:   at least two, each giving away more than the one before
     budgets: what a right answer may cost, by exact counters
     checked: the case that the race, init and sync checkers look at; without one, a ragged case of several blocks
+    large:   a case too large for a grid of constant size, checked once, when all else is right
     float64: whether double precision is part of the problem; anywhere else it is a mistake
     """
 
@@ -63,6 +63,7 @@ class Exercise:
     hints: tuple[str, ...]
     budgets: tuple[Budget, ...] = ()
     checked: Case | None = None
+    large: Case | None = None
     float64: bool = field(default=False)
 
     def __post_init__(self) -> None:
@@ -97,7 +98,7 @@ class Exercise:
         try:
             docstring = ast.get_docstring(ast.parse(self.answer_path.read_text(encoding="utf-8"), str(self.answer_path))) or ""
         except (OSError, SyntaxError, ValueError) as error:
-            return f"({self.answer} cannot be read: {where_broken(error)})"
+            return f"(cannot be read: {told(error, self.answer_path)})"
         return docstring.partition("\n")[0]
 
     @property
@@ -105,7 +106,7 @@ class Exercise:
         """On which races and unwritten memory are looked for."""
         if self.checked is not None:
             return self.checked
-        return cases.ragged(self.problem.cases)
+        return self.problem.checked[0] if self.problem.checked else cases.ragged(self.problem.cases)
 
 
 class BrokenTrack(Exception):
@@ -117,19 +118,7 @@ def _track(track: str) -> ModuleType | BrokenTrack:
     try:
         return importlib.import_module(f"{__package__}.{track}")
     except Exception as error:
-        return BrokenTrack(f"the track {track} cannot be loaded: {where_broken(error)}")
-
-
-def where_broken(error: BaseException) -> str:
-    """The error, and the project's file and line that it comes from."""
-    if isinstance(error, SyntaxError):
-        said, path, line = error.msg, error.filename, error.lineno
-    else:
-        said = str(error)
-        at = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-        path, line = next(((path, line) for path, line in reversed(at) if path.startswith(f"{PROJECT}{os.sep}")), (None, None))
-    place = f" at {path.replace(f'{PROJECT}{os.sep}', '')}:{line}" if path else ""
-    return f"{type(error).__name__}: {said}{place}"
+        return BrokenTrack(f"the track {track} cannot be loaded: {told(error)}")
 
 
 def track_title(track: str) -> str:

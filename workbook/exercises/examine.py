@@ -36,6 +36,7 @@ SCHEDULES = ("forward", "reverse")
 CHECKERS = ("race", "init", "sync")
 ENOUGH_FAILURES = 6  # looking for the cause of a wrong result takes time
 MOST_FINDINGS = 3
+TOO_LARGE = "all smaller cases are right: is there a constant, of the grid or of a loop, that should grow with the size?"
 NEVER_WRITTEN, READ_EARLY = "never written", "read before it is written"  # as workbook.diagnose says
 
 
@@ -44,7 +45,7 @@ def examine(asked: Request, begin: Begin) -> Found:
     begin("importing the file")
     warnings.simplefilter("ignore")
     exercise = entry.find(asked.exercise)
-    cases, spent = len(exercise.problem.cases), ()
+    cases, spent = len(exercise.problem.cases) + (exercise.large is not None), ()
     try:
         examination = _Examination(exercise, Path(asked.path), asked.seed, begin)
         if RESULTS in asked.parts:
@@ -52,6 +53,7 @@ def examine(asked: Request, begin: Begin) -> Found:
         if CONDUCT in asked.parts:
             examination.precision_and_order()
             spent = tuple(examination.budgets())
+            examination.large()
     except Stop as stop:
         return Found(stop.trouble, spent, cases)
     return Found(None, spent, cases)
@@ -188,6 +190,19 @@ class _Examination:
                 raise Stop(self._exceeded(budget, spent, counted[budget.case]))
             yield spent
 
+    def large(self) -> None:
+        """Once on the large case, at the end: what else is wrong shows sooner and better on a small one. Raises Stop."""
+        if self.exercise.large is None:
+            return
+        rng = np.random.default_rng([FIXED_SEED, len(self.problem.cases)])
+        problem = next(one for one in verify.problems(self.problem, self.exercise.large, rng) if one.kind == "normal")
+        self.begin(f"running on {problem.label}")
+        found = verify.verify(self.problem, self.attempt, problem, self.target)
+        if found is not None and found.final:
+            raise Stop(told(found, self.attempt.path))
+        if found is not None:
+            raise Stop(Trouble("wrong", found.what, (*found.lines, TOO_LARGE)))
+
     def _exceeded(self, budget: Budget, spent: Spent, launches: list[LaunchProfile]) -> Trouble:
         title = f"right, but {figure(spent.value)} {budget.label}, budget {figure(budget.at_most)}"
         worst = _worst(launches, budget)
@@ -243,13 +258,16 @@ def _worst(launches: list[LaunchProfile], budget: Budget) -> tuple[tuple[str, in
 
 
 def _doubles(ptx: str) -> Iterator[tuple[str, int]]:
-    """(file, line) of each PTX instruction that computes in .f64, as the .loc directives before it say."""
+    """(file, line) of each PTX instruction that computes in .f64, as the .loc directives before it say.
+
+    One that only moves or converts does not: print takes all its numbers as .f64.
+    """
     files = {int(number): path for number, path in re.findall(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', ptx, flags=re.MULTILINE)}
     place = ("", 0)
     for line in ptx.splitlines():
         if where := re.match(r"\s*\.loc\s+(\d+)\s+(\d+)", line):
             place = files.get(int(where[1]), ""), int(where[2])
-        elif re.match(r"\s*(?:@!?%\w+\s+)?(?!mov)[a-z][\w.]*\.f64\b", line):
+        elif re.match(r"\s*(?:@!?%\w+\s+)?(?!(?:mov|cvt|ld|st)\.)[a-z][\w.]*\.f64\b", line):
             yield place
 
 

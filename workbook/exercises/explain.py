@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 import re
 from pathlib import Path
 
@@ -37,8 +38,18 @@ def located(path: Path, line: int | None) -> str:
     """`at exercises/first/map.py:20: the line's text`."""
     if line is None:
         return f"in {relative(path)}"
-    lines = _lines(path)
-    return f"at {relative(path)}:{line}: {lines[line - 1].strip() if 0 < line <= len(lines) else ''}"
+    return f"at {relative(path)}:{line}: {linecache.getline(str(path), line).strip()}"
+
+
+def remember(path: Path, source: str) -> None:
+    """Quote the file as it is now: it may be saved again before there is something to tell."""
+    lines = [f"{line}\n" for line in source.split("\n")]
+    linecache.cache[str(path)] = len(source), None, lines, str(path)  # without a time, nobody asks whether it is out of date
+
+
+def closed(path: Path, error: OSError) -> Trouble:
+    """A file that cannot be read."""
+    return Trouble("import", f"{relative(path)} cannot be read: {error.strerror}", ("`exercise reset` makes it anew",))
 
 
 def told(found: Failure, path: Path, kind: Kind = "error") -> Trouble:
@@ -59,7 +70,7 @@ def _line(found: Failure, path: Path) -> int | None:
     """Where a name that does not exist is used, what the compiler quotes, or what the failure's first line names."""
     text = "\n".join(found.lines)
     if unknown := _UNKNOWN.search(text):
-        for node in ast.walk(ast.parse("\n".join(_lines(path)))):
+        for node in ast.walk(ast.parse("".join(linecache.getlines(str(path))))):
             if isinstance(node, ast.Name) and node.id == unknown["name"]:
                 return node.lineno
     quoted = [match for match in map(_QUOTED.match, found.lines) if match and Path(match["path"]).name == path.name]
@@ -78,10 +89,3 @@ def _unquoted(lines: list[str]) -> list[str]:
         if line.strip() and not quoting:
             kept.append(line)
     return list(dict.fromkeys(kept))
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []

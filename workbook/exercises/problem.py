@@ -16,6 +16,8 @@ EXACT = 2**24  # float32 holds all whole numbers below
 BELOW_ZERO = {**KINDS, "negative": "large negative"}
 """For largest cells: zero, or any number that only looks small, is no place to begin."""
 
+LARGE = {("n",): Case(n=100_003), ("rows", "columns"): Case(rows=331, columns=317)}
+
 Shape = tuple[int, ...]
 Formula = Callable[..., np.ndarray]
 
@@ -77,6 +79,11 @@ def line(case: Case) -> Shape:
 
 def sheet(case: Case) -> Shape:
     return case["rows"], case["columns"]
+
+
+def large(small: Case) -> Case | None:
+    """A ragged case of about 100 000 cells with the same sizes as a small one, where there is one."""
+    return LARGE.get(tuple(small))
 
 
 def _doubles(inputs: Arrays) -> Arrays:

@@ -18,11 +18,14 @@ from typing import Literal
 
 from kernels.fingerprint import code_tokens, fingerprint
 from workbook import writing
-from workbook.exercises import stubs
+from workbook.exercises import regular, stubs
 from workbook.exercises.entry import PROJECT, Exercise
 
 PLACE = PROJECT / ".exercises.json"
 SCHEMA = 1
+
+UNREADABLE = OSError, SyntaxError, ValueError, tokenize.TokenError, RecursionError, MemoryError
+"""What reading a file as Python may raise; the last two, where it is nested too deeply."""
 
 Status = Literal["passed", "changed", "begun", "not begun", "missing"]
 Tell = Callable[[str], None]
@@ -63,7 +66,7 @@ class Progress:
 
     def _read(self) -> dict[str, dict]:
         try:
-            state = json.loads(self.place.read_text(encoding="utf-8"))
+            state = json.loads(regular.read(self.place))
             if _is_sound(state):
                 return {"passed": state["passed"], "hints": state["hints"]}
         except FileNotFoundError:
@@ -87,7 +90,7 @@ class Progress:
         Where nothing can be written, the reader is told so, and the change is lost.
         """
         try:
-            lock = open(self.place.with_name(f"{self.place.name}.lock"), "a", encoding="utf-8")
+            lock = open(self.place.with_name(f"{self.place.name}.lock"), "ab+", buffering=0)  # to read as well: no pipe waits
         except OSError as error:
             self._lost(error)
             yield self._read()
@@ -110,21 +113,20 @@ def _is_sound(state: object) -> bool:
         return False
     passed, hints = state.get("passed"), state.get("hints")
     texts = isinstance(passed, dict) and all(isinstance(value, str) for value in passed.values())
-    return texts and isinstance(hints, dict) and all(type(value) is int for value in hints.values())
+    return texts and isinstance(hints, dict) and all(type(value) is int and value >= 0 for value in hints.values())
 
 
 def code_of(path: Path) -> str | None:
     """The fingerprint of a file; None where it is no Python or cannot be read."""
     try:
-        return fingerprint(path)
-    except (OSError, SyntaxError, ValueError, tokenize.TokenError):
+        return fingerprint(path) if path.is_file() else None
+    except UNREADABLE:
         return None
 
 
 def is_stub(exercise: Exercise) -> bool:
     """Whether the reader's file is the stub still, but for comments."""
     try:
-        mine = exercise.stub_path.read_text(encoding="utf-8")
-        return code_tokens(mine) == code_tokens(stubs.stub(exercise))
-    except (OSError, SyntaxError, ValueError, tokenize.TokenError):
+        return code_tokens(regular.read(exercise.stub_path)) == code_tokens(stubs.stub(exercise))
+    except UNREADABLE:
         return False

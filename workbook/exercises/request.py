@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbook.exercises.result import Spent, Trouble
+from workbook.words import cut
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -31,6 +32,7 @@ PARTS = (RESULTS, CONDUCT)
 WATCHDOG_S = 10  # for one launch
 NOT_INHERITED = ("SIMT", "SIMT_SCHEDULE", "SIMT_WATCHDOG_S", "SIMT_DEVICE")
 SETTINGS = {"SIMT_WATCHDOG_S": str(WATCHDOG_S), "SIMT_QUIET": "1", "SIMT_OPTIMISE": "off"}  # kernels here run for a moment
+MOST_LINES = 100  # of a trouble
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl
 
 
@@ -68,6 +70,13 @@ class Found:
     spent: tuple[Spent, ...] = ()
     cases: int = 0
 
+    def short(self) -> Found:
+        """Without what no screen can show, and no pipe has to carry."""
+        if self.trouble is None:
+            return self
+        lines = tuple(cut(line) for line in self.trouble.lines[:MOST_LINES])
+        return dataclasses.replace(self, trouble=dataclasses.replace(self.trouble, title=cut(self.trouble.title), lines=lines))
+
     @classmethod
     def from_json(cls, found: dict[str, Any]) -> Found:
         trouble = found["trouble"]
@@ -101,7 +110,7 @@ class Stages:
 
     def end(self, found: Found) -> None:
         faulthandler.cancel_dump_traceback_later()
-        self._send(found=dataclasses.asdict(found))
+        self._send(found=dataclasses.asdict(found.short()))
 
     def _send(self, **message: Any) -> None:
         self.pipe.send_bytes(json.dumps({"word": self.asked.word, **message}).encode())
@@ -133,10 +142,10 @@ def _examined(asked: Request, stages: Stages) -> Found:
     except BrokenPipeError:
         raise
     except BaseException as error:
-        from workbook.exercises.entry import where_broken
+        from kernels.broken import told
 
         said = ("your file may be right: `doctor` says whether the installation is",)
-        return Found(Trouble("crash", f"the check itself is broken: {where_broken(error)}", said))
+        return Found(Trouble("crash", f"the check itself is broken: {told(error)}", said))
 
 
 @contextlib.contextmanager

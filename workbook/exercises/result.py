@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import unicodedata
 from typing import Any, Literal
 
 from workbook.words import count
+
+UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode's categories of what is no letter on the screen: controls, marks of direction, half characters, ends of lines."""
 
 Kind = Literal[
     "syntax", "import", "names", "error", "bounds", "hang", "crash",
@@ -79,4 +83,12 @@ def screen(result: Result) -> list[str]:
     if result.printed:
         above = [f"… {count(result.printed_before, 'line')} more above"] if result.printed_before else []
         lines += ["  the file printed:", *(f"    {line}" for line in (*above, *result.printed))]
-    return lines
+    return [visible(line) for line in lines]
+
+
+def visible(line: str) -> str:
+    """With control characters as escapes, as in \\x1b: a terminal would obey them. A tab is a tab."""
+    return "".join(
+        letter.encode("unicode_escape").decode() if letter != "\t" and unicodedata.category(letter) in UNSEEN else letter
+        for letter in line
+    )

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from workbook.exercises import entry, stubs
+from workbook import writing
+from workbook.exercises import entry, regular, stubs
 from workbook.exercises.check import check
 from workbook.exercises.entry import FEWEST_HINTS, PROJECT, Exercise
 from workbook.exercises.processes import Watch
@@ -30,7 +31,7 @@ def write_stubs(exercises: Sequence[Exercise]) -> list[Path]:
         text = stubs.stub(exercise)
         if _text(exercise.stub_path) != text:
             exercise.stub_path.parent.mkdir(parents=True, exist_ok=True)
-            exercise.stub_path.write_text(text, encoding="utf-8")
+            writing.replace(exercise.stub_path, text)
             written.append(exercise.stub_path)
     return written
 
@@ -135,6 +136,6 @@ def _judged(exercise: Exercise, solved: bool, result: Result) -> str | None:
 
 def _text(path: Path) -> str | None:
     try:
-        return path.read_text(encoding="utf-8")
-    except OSError:
+        return regular.read(path)
+    except (OSError, UnicodeDecodeError):
         return None

@@ -125,7 +125,8 @@ def one_ladder(ladder: Ladder, documents: Sequence[Document], links: str) -> str
 def _climbed_elsewhere(ladder: Ladder) -> str:
     """What others gained over the first of their kernels, each on its GPU."""
     there = [
-        f"{_times(found.climbed)} on {found.gpu} ([{found.source.partition(',')[0]}]({found.url}))"
+        f"{_times(found.climbed)} on {found.gpu} ([{found.source.partition(',')[0]}]({found.url})"
+        f"{f': {found.note}' if found.note else ''})"
         for found in published.load()
         if found.ladder == ladder.name
     ]

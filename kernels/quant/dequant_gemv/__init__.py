@@ -80,6 +80,7 @@ LADDER = Ladder(
         Case(b=2, n=128, k=32),
         Case(b=3, n=129, k=127),  # k around a group
         Case(b=8, n=4, k=128),
+        Case(b=1, n=8, k=1024),  # exactly a block of rows for warps, of what a warp loads at once
         Case(b=1, n=5, k=129),  # a last group of one weight
         Case(b=5, n=101, k=211),  # primes
         Case(b=7, n=3, k=1023),  # around the 1024 codes that a warp loads at once
@@ -87,6 +88,7 @@ LADDER = Ladder(
         Case(b=4, n=515, k=160),  # 5 blocks of rows, the last one ragged; a last group of 32
         Case(b=2, n=384, k=2048),
     ),
+    checked=(Case(b=5, n=101, k=211), Case(b=4, n=515, k=160)),
     timed_case=Case(b=1, n=14336, k=4096),
     axes={"x": ("b", "k"), "codes": ("n", "k"), "packed": ("n", "k/2"), "scales": ("n", f"k/{GROUP}")},
     limits={"b": Limit(0, LARGEST_BATCH, "a larger batch is a matrix product")},

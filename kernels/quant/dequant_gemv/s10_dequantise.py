@@ -1,6 +1,6 @@
 """Weights become floats in memory; then each thread sums one row of them.
 
-Computes:   y[b, n] = sum over k of x[b, k] * codes[n, k] * scales[n, k / 128]; b from 1 to 8, any n k >= 1
+Computes:   y[b, n] = sum over k of x[b, k] * codes[n, k] * scales[n, k / 128]; b from 1 to 8, any n k
 Launch:     grid (ceil(k/32), ceil(n/8)), block (32, 8); then grid (ceil(n/128), b), block 128; 0 B shared
 Cost:       2bnk FLOP; asks for 5nk + 8bnk B of loads and 4nk + 4bn B of stores
 Changed:    first step

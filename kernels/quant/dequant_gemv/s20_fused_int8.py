@@ -1,6 +1,6 @@
 """Weights become floats in registers: what is loaded is one byte each.
 
-Computes:   y[b, n] = sum over k of x[b, k] * codes[n, k] * scales[n, k / 128]; b from 1 to 8, any n k >= 1
+Computes:   y[b, n] = sum over k of x[b, k] * codes[n, k] * scales[n, k / 128]; b from 1 to 8, any n k
 Launch:     grid (ceil(n/128), b), block 128, 0 B shared
 Cost:       2bnk FLOP; asks for bn (5k + 4 ceil(k/128)) B of loads and 4bn B of stores
 Changed:    from dequantise: a group's sum of x * code is taken first, and scaled once

@@ -1,6 +1,6 @@
 """Two weights to a byte.
 
-Computes:   y[b, n] = sum over k of x[b, k] * packed[n, k / 2].nibble(k % 2) * scales[n, k / 128]; b from 1 to 8, any n k >= 1
+Computes:   y[b, n] = sum over k of x[b, k] * packed[n, k / 2].nibble(k % 2) * scales[n, k / 128]; b from 1 to 8, any n k
 Launch:     grid (ceil(n/128), b), block 128, 0 B shared
 Cost:       2bnk FLOP; asks for bn (4k + ceil(k/2) + 4 ceil(k/128)) B of loads and 4bn B of stores
 Changed:    from fused_int8: packed bytes instead of codes; even k in the low nibble, odd k in the high one

@@ -1,6 +1,6 @@
 """A warp sums a row: its lanes take neighbouring bytes, and add up what they have by shuffles.
 
-Computes:   y[b, n] = sum over k of x[b, k] * packed[n, k / 2].nibble(k % 2) * scales[n, k / 128]; b from 1 to 8, any n k >= 1
+Computes:   y[b, n] = sum over k of x[b, k] * packed[n, k / 2].nibble(k % 2) * scales[n, k / 128]; b from 1 to 8, any n k
 Launch:     grid (ceil(n/4), b), block 128, 0 B shared
 Cost:       2bnk FLOP; asks for bn (4k + 5 ceil(k/2)) B of loads and 4bn B of stores
 Changed:    from int4: 32 lanes instead of one thread for a row; each weight is scaled on its own

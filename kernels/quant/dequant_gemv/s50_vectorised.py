@@ -1,6 +1,6 @@
 """Each lane loads 16 bytes at once: 32 weights.
 
-Computes:   y[b, n] = sum over k of x[b, k] * packed[n, k / 2].nibble(k % 2) * scales[n, k / 128]; b from 1 to 8, any n k >= 1
+Computes:   y[b, n] = sum over k of x[b, k] * packed[n, k / 2].nibble(k % 2) * scales[n, k / 128]; b from 1 to 8, any n k
 Launch:     grid (ceil(n/4), b), block 128, 0 B shared; warp_per_row's kernel unless 32 divides k
 Cost:       2bnk FLOP; asks for bn (4k + k/2 + k/8) B of loads and 4bn B of stores where 32 divides k
 Changed:    from warp_per_row: a lane takes 32 neighbouring weights and their scale; weights and x come in 16-byte loads

@@ -1,6 +1,6 @@
 """A warp sums four rows at once, so that x is loaded once for all four.
 
-Computes:   y[b, n] = sum over k of x[b, k] * packed[n, k / 2].nibble(k % 2) * scales[n, k / 128]; b from 1 to 8, any n k >= 1
+Computes:   y[b, n] = sum over k of x[b, k] * packed[n, k / 2].nibble(k % 2) * scales[n, k / 128]; b from 1 to 8, any n k
 Launch:     grid (ceil(n/16), b), block 128, 0 B shared; warp_per_row's launch unless 32 divides k
 Cost:       2bnk FLOP; asks for b (4k ceil(n/4) + n (k/2 + k/8)) B of loads and 4bn B of stores where 32 divides k
 Changed:    from vectorised: four rows per warp; words and scales of all four wait in registers while x goes by

@@ -87,6 +87,7 @@ LADDER = Ladder(
     cases=(
         Case(m=1, n=1, k=1),
         Case(m=31, n=33, k=32),  # around a tile of 32
+        Case(m=32, n=32, k=128),
         Case(m=33, n=31, k=127),  # k around a tile of 128 codes
         Case(m=64, n=63, k=129),
         Case(m=127, n=129, k=12),  # around a tile of 128; whole words of 4 codes, a part of a tile
@@ -99,6 +100,7 @@ LADDER = Ladder(
         Case(m=5, n=8, k=1000),  # almost a dot product
         Case(m=256, n=256, k=256),
     ),
+    checked=(Case(m=101, n=211, k=53), Case(m=257, n=388, k=20)),
     timed_case=Case(m=4096, n=4096, k=4096),
     axes={"a": ("m", "k"), "b": ("n", "k"), "scale_a": ("m",), "scale_b": ("n",), "bias": ("n",)},
     limits={"k": Limit(0, LARGEST_K, "a sum of more products of int8 may leave int32; sum in parts")},

@@ -66,10 +66,11 @@ LADDER = Ladder(
         Case(rows=8, columns=31),  # around a warp
         Case(rows=9, columns=33),
         Case(rows=127, columns=32),
+        Case(rows=128, columns=256),  # exactly a block
         Case(rows=129, columns=4),  # a quarter of a warp
         Case(rows=7, columns=255),  # around a block
         Case(rows=5, columns=257),
-        Case(rows=6, columns=132),  # ragged, yet rows of whole 16-byte groups
+        Case(rows=33, columns=132),  # ragged, yet rows of whole 16-byte groups
         Case(rows=101, columns=389),  # primes
         Case(rows=400, columns=3),  # tall: four blocks of one row per thread
         Case(rows=5, columns=1028),  # 16-byte groups over several warps, the last ones ragged
@@ -77,6 +78,7 @@ LADDER = Ladder(
         Case(rows=3, columns=16388),  # longer
         Case(rows=512, columns=256),
     ),
+    checked=(Case(rows=101, columns=389), Case(rows=33, columns=132), Case(rows=400, columns=3)),
     timed_case=Case(rows=4096, columns=4096),
     axes={"x": ("rows", "columns")},
     steps=(

@@ -1,7 +1,7 @@
 """A block per row: its threads take consecutive columns, and find the largest of their maxima in shared memory.
 
 Computes:   scale[row] = absmax of the row / 127; q[row, col] = rint(x[row, col] / scale[row]), ties to even, in
-            [-127, 127]; x float32, C-contiguous, any rows columns >= 1; zeros, infinities, NaNs as kernels.quant.formats says
+            [-127, 127]; x float32, C-contiguous, any rows columns; zeros, infinities, NaNs as kernels.quant.formats says
 Launch:     grid rows, block 256, 1 KiB shared
 Cost:       rows (columns + 1) divisions; asks for 8 rows columns B of loads and rows (columns + 4) B of stores
 Changed:    from thread_per_row: 256 threads share a row; a tree of maxima in shared memory brings their absmax together

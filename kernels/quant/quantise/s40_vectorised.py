@@ -1,7 +1,7 @@
 """A lane loads 16 bytes, four neighbours, and stores their four codes as one 32-bit word.
 
 Computes:   scale[row] = absmax of the row / 127; q[row, col] = rint(x[row, col] / scale[row]), ties to even, in
-            [-127, 127]; x float32, C-contiguous, any rows columns >= 1; zeros, infinities, NaNs as kernels.quant.formats says
+            [-127, 127]; x float32, C-contiguous, any rows columns; zeros, infinities, NaNs as kernels.quant.formats says
 Launch:     grid ceil(rows/8), block 256, 0 B shared; warp_per_row's kernel unless 4 divides columns
 Cost:       rows (columns + 1) divisions; asks for 8 rows columns B of loads and rows (columns + 4) B of stores
 Changed:    from warp_per_row: four neighbours per load; four codes per store

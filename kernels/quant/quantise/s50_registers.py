@@ -1,7 +1,7 @@
 """A row stays in registers between the two passes, spread over as many warps as that takes.
 
 Computes:   scale[row] = absmax of the row / 127; q[row, col] = rint(x[row, col] / scale[row]), ties to even, in
-            [-127, 127]; x float32, C-contiguous, any rows columns >= 1; zeros, infinities, NaNs as kernels.quant.formats says
+            [-127, 127]; x float32, C-contiguous, any rows columns; zeros, infinities, NaNs as kernels.quant.formats says
 Launch:     grid rows, block columns/16 rounded up to a multiple of 32, 128 B shared; vectorised's launch unless 4 divides
             columns and columns <= 16384
 Cost:       rows (columns + 1) divisions; asks for 4 rows columns B of loads and rows (columns + 4) B of stores

@@ -67,13 +67,16 @@ LADDER = Ladder(
         Case(n=33),
         Case(n=63),
         Case(n=255),  # around a block of 256 threads
+        Case(n=256),
         Case(n=257),
         Case(n=1009),  # a prime
         Case(n=8191),  # around 32 values per thread
+        Case(n=8192),
         Case(n=8193),
         Case(n=40009),  # a prime, several blocks
         Case(n=65536),
     ),
+    checked=(Case(n=40009),),
     timed_case=Case(n=2**24),
     axes={"x": ("n",)},
     limits={"n": Limit(1, 2**31 - 1, "of none, there is no largest, and places are int32")},

@@ -6,7 +6,7 @@ from kernels.case import Case
 from tests.kernels.mutants import Mutant
 
 TALL = Case(rows=400, columns=3)
-SHORT, RAGGED, LONG = Case(rows=7, columns=255), Case(rows=6, columns=132), Case(rows=5, columns=1028)
+SHORT, RAGGED, LONG = Case(rows=7, columns=255), Case(rows=33, columns=132), Case(rows=5, columns=1028)
 LOADS, STORES = "budget:simt__global_bytes_requested_op_ld", "budget:simt__global_bytes_requested_op_st"
 REQUESTS = "budget:l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"
 FIRST_BARRIER = "    cuda.syncthreads()  # all maxima are there\n"

@@ -152,10 +152,10 @@ def test_modelled_rates_on_an_a6000_are_within_a_factor_of_three_of_the_publishe
 
 
 @pytest.mark.parametrize("device", MEASURED)
-@pytest.mark.parametrize(("kernel", "published"), [("naive", "naive"), ("coalesced_loads", "coalesced")])
-def test_a_kernel_that_its_loads_bound_is_within_a_quarter_of_what_others_measured(device, kernel, published):
+@pytest.mark.parametrize(("kernel", "published", "off"), [("naive", "naive", 0.20), ("coalesced_loads", "coalesced", 0.11)])
+def test_a_kernel_that_its_loads_bound_is_near_what_others_measured(device, kernel, published, off):
     rate = gflops(modelled(profile(kernel, 4096), load(device)).time_ns, 4096)
-    assert 0.75 < rate / MEASURED[device][published] < 1.25, rate
+    assert abs(rate / MEASURED[device][published] - 1) < off, rate
 
 
 @pytest.mark.parametrize("device", device_names())

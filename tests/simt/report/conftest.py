@@ -238,8 +238,9 @@ def made_up():
             dynamic_shared_bytes=0, static_shared_bytes=shared, registers=registers, local_bytes=0, spill_bytes=0,
             counters=dict.fromkeys(names.COUNTERS, 0) | (busy if counters is None else counters), sampled=False,
             blocks_counted=blocks, blocks_total=blocks, lines=lines or {}, device=device)
+        profile = retime(profile, load(device))
         for name, value in fields.items():
             setattr(profile, name, value)
-        return Subject(retime(profile, load(device)), load(device))
+        return Subject(profile, load(device))
 
     return make

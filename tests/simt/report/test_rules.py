@@ -43,8 +43,15 @@ def test_lanes_in_rows_of_their_own_are_uncoalesced_and_the_distance_is_named(st
 def test_the_gain_of_coalescing_is_the_excess_over_all_sectors_while_memory_is_busy(strided):
     piece, = said(strided.subject, "uncoalesced loads")
     # 256 sectors where 8 * 128 / 32 = 32 would do, of 256 + 32 in all
-    assert piece.gain_percent == round(100 * (256 - 32) / (256 + 32) * strided.subject.share(*MEMORY), 1)
+    assert piece.gain_percent == round(100 * strided.subject.gain((256 - 32) / (256 + 32), LSU, "L2 bandwidth"), 1)
     assert said(strided.subject, "uncoalesced stores") == []
+
+
+@pytest.mark.parametrize(("lsu", "dram", "gain"), [(10**9, 0, 0.75), (10**9, 8 * 10**8, 0.2), (10**9, 10**9, 0), (0, 10**9, 0)])
+def test_a_gain_ends_where_the_next_unit_binds(made_up, lsu, dram, gain):
+    """Terms in ns; three quarters of the load/store unit's work could go, beside DRAM and a launch that takes no time."""
+    subject = made_up(terms={LSU: lsu, "DRAM bandwidth": dram, "launch": 0.0}, time_ns=float(max(lsu, dram)))
+    assert subject.gain(0.75, LSU) == pytest.approx(gain)
 
 
 def remedy_of(launched, name, grid, block, *arrays, rule="uncoalesced loads", key=""):
@@ -139,7 +146,7 @@ def test_a_column_of_a_32_wide_tile_is_32_ways_in_conflict(launched):
     store = next(piece for piece in pieces if "store" in piece.text)
     assert "32.0 wavefronts per store request, 96.9 % of them conflicts, 31 in all: " in store.text
     assert store.text.endswith(": lanes 0 and 1 write words 128 B apart, in one bank")
-    assert store.gain_percent == round(100 * 31 / 64 * done.subject.share(LSU), 1)
+    assert store.gain_percent == round(100 * done.subject.gain(31 / 64, LSU), 1)
 
 
 def test_a_padded_tile_has_no_conflicts(launched):
@@ -209,7 +216,7 @@ def test_a_local_array_with_a_computed_index_lies_in_memory(launched):
     assert piece.line == done.line("kept[i] = a[i]")
     assert "0 loads and 4 stores of local memory" in piece.text           # the compiler packs 16 values into 4 stores
     # Global: 16 + 1 loads and 1 store; local: 4 stores and 1 load, which is below 5 % of all 23 requests.
-    assert piece.gain_percent == round(100 * 4 / 23 * done.subject.share(LSU), 1)
+    assert piece.gain_percent == round(100 * done.subject.gain(4 / 23, LSU), 1)
 
 
 def test_spills_are_named_by_line(launched):

@@ -46,7 +46,7 @@ def check_document(document):
     assert isinstance(document["device"], str)
     for launch in document["launches"]:
         assert set(launch) == {"kernel", "grid", "block", "metrics", "tags", "errors", "lines",
-                               "blocks_watched", "globally_watched", "findings", "advice"}
+                               "blocks_watched", "checks", "globally_watched", "findings", "advice"}
         assert isinstance(launch["kernel"], str)
         assert all(len(launch[name]) == 3 and all(type(extent) is int for extent in launch[name]) for name in ("grid", "block"))
         assert set(launch["tags"]) == set(launch["metrics"])

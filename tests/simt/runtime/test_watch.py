@@ -80,3 +80,10 @@ def test_the_limit_stops_at_its_time(monkeypatch, clock):
     one = watching(monkeypatch, io.StringIO())
     answers = run(one, clock, 10)
     assert answers.index(False) == 15 and one.timed_out
+
+
+@pytest.mark.parametrize("stream", [None, "closed"])
+def test_without_a_standard_error_kernels_run_all_the_same(monkeypatch, clock, stream):
+    closed = Terminal()
+    closed.close()
+    assert all(run(watching(monkeypatch, closed if stream else None), clock, 150))

@@ -131,4 +131,4 @@ def test_an_answer_of_an_exercise_that_is_no_python_is_named(tmp_path, monkeypat
     answer.write_text("def kernel(:\n")
     monkeypatch.setattr(entry.Exercise, "answer_path", answer)
     said = ladder("exercise", "list")
-    assert f"cannot be read: SyntaxError: invalid syntax at {answer}:1" in said.output and "Traceback" not in said.output
+    assert f"(cannot be read: {answer}:1: SyntaxError: invalid syntax)" in said.output and "Traceback" not in said.output

@@ -34,7 +34,7 @@ EVIDENCE = {
     ),
     "total": (
         "race",
-        r"tile\[x\] \+= tile\[x \+ step\], and thread \(\d+, 0, 0\) .* reads it at .*within one warp cuda\.syncwarp",
+        r"tile\[x\] \+= tile\[x \+ step\], and thread \(\d+, 0, 0\) .* reads it at .*read first, then cuda\.syncwarp",
         "tile[x] += tile[x + step]",
     ),
     "headroom": (

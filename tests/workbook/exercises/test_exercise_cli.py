@@ -63,7 +63,8 @@ def test_a_solved_exercise_is_ticked_and_a_changed_one_no_more(files: Path) -> N
     assert "passed" in done.output
     assert re.search(r"\[x\] naive", ladder("list").output)
     path.write_text(path.read_text() + "more = 1\n")
-    assert re.search(r"\[~\] naive", ladder("list").output)
+    listed = ladder("list").output
+    assert re.search(r"\[~\] naive", listed) and listed.endswith("\n[~] changed since it passed\n")
 
 
 def test_check_says_what_is_wrong_with_exit_code_1(files: Path) -> None:

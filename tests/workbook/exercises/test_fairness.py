@@ -44,6 +44,7 @@ def map_checked(checked: Checked, source: str, limit_s: float = 120) -> Result:
     return checked(source, "first/map", limit_s)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "decorator",
     [
@@ -74,6 +75,16 @@ def test_double_precision_is_refused_however_the_kernel_is_compiled(checked: Che
     assert result.trouble.line == line_of(source, "1.9")
 
 
+def test_printing_a_number_is_no_computation_in_double_precision(checked: Checked) -> None:
+    line = "out[i] = 2 * a[i]\n        if i == 3:\n            print(out[i])"
+    result = map_checked(checked, with_("out[i] = 2 * a[i]", line))
+    assert result.passed, text(result)
+    source = with_("out[i] = 2 * a[i]", line.replace("print(out[i])", "print(out[i] * 0.1)"))
+    result = map_checked(checked, source)
+    assert result.trouble is not None and result.trouble.kind == "float64", text(result)
+    assert result.trouble.line == line_of(source, "print")
+
+
 def test_a_helper_of_the_device_and_a_copy_on_the_device_are_allowed(checked: Checked) -> None:
     head = "from numba import cuda\n\n@cuda.jit(device=True)\ndef twice(value):\n    return value + value\n\n"
     assert map_checked(checked, with_("2 * a[i]", "twice(a[i])", head)).passed
@@ -87,6 +98,7 @@ def test_a_function_of_any_name_may_not_compute_on_the_host(checked: Checked, na
     assert result.trouble is not None and result.trouble.kind == "host", text(result)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "line", ["raise SystemExit(2)", "import sys; sys.exit()", "import os; os._exit(0)", "raise KeyboardInterrupt", "exit(1)"]
 )
@@ -132,6 +144,7 @@ def _runs(pid: int) -> bool:
     return state != "Z"
 
 
+@pytest.mark.many
 @pytest.mark.parametrize(
     "what",
     [

@@ -59,6 +59,19 @@ WRONG = {
         r"write out of bounds.*out\[97\]",
     ),
     "a guard that stops one early": ("guard", (("i < out.shape[0]", "i < out.shape[0] - 1"),), r"never written: element 96"),
+    # --- grids of a constant size, which cover every small case ---
+    "map with 64 blocks": ("map", (("ceil_div(out.shape[0], THREADS)", "64"),), "n=100003.*constant"),
+    "blocks with 64 blocks": ("blocks", (("blocks = ceil_div(out.shape[0], THREADS)", "blocks = 64"),), "n=100003.*constant"),
+    "blocks_2d with 10 x 24 blocks": (
+        "blocks_2d",
+        (("ceil_div(columns, BLOCK[0]), ceil_div(rows, BLOCK[1])", "10, 24"),),
+        "rows=331 columns=317.*constant",
+    ),
+    "prefix_sum of 24 blocks": (
+        "prefix_sum",
+        (("range(cuda.blockIdx.x)", "range(min(cuda.blockIdx.x, 24))"),),
+        "n=100003.*constant",
+    ),
     # --- two axes ---
     "map_2d with x along the rows": (
         "map_2d",
@@ -282,3 +295,11 @@ def test_problems_are_ragged_and_have_several_blocks() -> None:
         assert any(size % 32 for case in exercise.problem.cases for size in case.values()), exercise.name
         if "rows" in largest:
             assert any(case["rows"] != case["columns"] for case in exercise.problem.cases)
+
+
+def test_a_large_case_is_ragged_and_stands_for_every_problem_with_a_grid_that_grows() -> None:
+    for exercise in entry.exercises(("first", "detective")):
+        assert (exercise.large is None) == ("k" in exercise.checked_case), exercise.name
+        if exercise.large is not None:
+            assert exercise.large.keys() == exercise.checked_case.keys() and exercise.large not in exercise.problem.cases
+            assert all(size % 4 for size in exercise.large.values()) and exercise.checked_case == exercise.checked

@@ -50,7 +50,8 @@ def test_each_hint_comes_one_later_and_none_twice(exercise: entry.Exercise, tick
     assert [ticks.next_hint(exercise) for _ in range(5)] == [1, 2, 3, 3, 3]
 
 
-DAMAGED = ["", "{", "[]", '{"schema": 9}', '{"schema": 1, "passed": {"a": 3}, "hints": {}}', "\x00\xff"]
+DAMAGED = ["", "{", "[]", '{"schema": 9}', '{"schema": 1, "passed": {"a": 3}, "hints": {}}',
+           '{"schema": 1, "passed": {}, "hints": {"matmul/naive": -5}}', "\x00\xff"]
 
 
 @pytest.mark.parametrize("content", DAMAGED)

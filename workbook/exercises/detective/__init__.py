@@ -6,12 +6,14 @@ from kernels.case import Case
 from kernels.ladder import Ladder
 from workbook.exercises.detective import problems
 from workbook.exercises.entry import Exercise
+from workbook.exercises.problem import large
 
 TITLE = "debug detective: one bug in each kernel, found by its traces"
 
 
 def _case(word: str, problem: Ladder, checked: Case, *hints: str) -> Exercise:
-    return Exercise(f"detective/{word}", answer=f"solutions/detective/{word}.py", problem=problem, hints=hints, checked=checked)
+    answer = f"solutions/detective/{word}.py"
+    return Exercise(f"detective/{word}", answer, problem, hints, checked=checked, large=large(checked))
 
 
 EXERCISES = (

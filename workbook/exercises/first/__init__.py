@@ -9,6 +9,7 @@ from kernels.ladder import Ladder
 from simt.observe import names
 from workbook.exercises.entry import Budget, Exercise
 from workbook.exercises.first import problems
+from workbook.exercises.problem import large
 
 TITLE = "first kernels: threads, blocks, guards, shared memory"
 
@@ -29,6 +30,7 @@ def _exercise(
         hints=hints,
         budgets=(stored, *budgets),
         checked=checked,
+        large=large(checked),
     )
 
 
