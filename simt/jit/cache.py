@@ -16,6 +16,8 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
+from simt.jit.switches import is_off
+
 MAGIC = b"simt object 3\n"
 TRIM_SHARE = 2              # sixteenths of the entries that lead to a look at the folder's size
 DIGEST_BYTES = 32
@@ -26,7 +28,7 @@ LIMIT_BYTES = 512 << 20         # the folder is trimmed to half of this once it 
 
 def folder() -> Path | None:
     """The cache folder, made if missing; None where there is no private place to write, or the cache is off."""
-    if os.environ.get("SIMT_CACHE", "").lower() in ("off", "0", "no"):
+    if is_off("SIMT_CACHE"):
         return None
     for candidate in candidates():
         try:

@@ -11,7 +11,6 @@ import functools
 import hashlib
 import json
 import math
-import os
 import threading
 
 import llvmlite.binding as llvm
@@ -23,6 +22,7 @@ from simt.jit import cache, hostcalls, support
 from simt.jit.access import Bounds, Site
 from simt.jit.entry import entry_points
 from simt.jit.function import KernelEmitter
+from simt.jit.switches import is_off
 from simt.observe.linear import Readings
 from simt.observe.observer import Slots
 from simt.ptx.statements import Module
@@ -132,7 +132,7 @@ def compile_kernel(module: Module, name: str, block_shape: tuple[int, int, int],
     Raises Unsupported for PTX without a row.
     """
     build = Build(module, name, block_shape)
-    optimised = os.environ.get("SIMT_OPTIMISE", "").lower() not in ("off", "0", "no")
+    optimised = not is_off("SIMT_OPTIMISE")
     key = json.dumps([digest, name, block_shape, [each.__qualname__ for each in observers], optimised]) if digest else ""
     head, _, code = (cache.load(key) if key else b"").partition(b"\n")
     if code and not observers:

@@ -31,9 +31,9 @@ def limit_s() -> float | None:
     return seconds
 
 
-def is_terminal(stream) -> bool:
-    """Also of what is no stream, None for a daemon, or a closed one."""
-    return stream is not None and not stream.closed and stream.isatty()
+def standard_error():
+    """sys.stderr, or None where there is none (a daemon), or a closed one."""
+    return None if sys.stderr is None or sys.stderr.closed else sys.stderr
 
 
 class Watch:
@@ -44,7 +44,7 @@ class Watch:
         self.began = time.monotonic()
         self.limit = limit_s()
         self.shown = 0.0
-        self.on_terminal = is_terminal(sys.stderr)
+        self.on_terminal = (stream := standard_error()) is not None and stream.isatty()
         self.timed_out = False
 
     def tick(self) -> bool:
@@ -65,9 +65,9 @@ class Watch:
         if self.on_terminal:
             sys.stderr.write(f"\r{text} (Ctrl-C stops it) ")
             sys.stderr.flush()
-        elif not os.environ.get("SIMT_QUIET") and sys.stderr is not None and not sys.stderr.closed:
-            sys.stderr.write(f"{text} (with SIMT_WATCHDOG_S=60 it would stop after a minute and name the line)\n")
-            sys.stderr.flush()
+        elif not os.environ.get("SIMT_QUIET") and (stream := standard_error()) is not None:
+            stream.write(f"{text} (with SIMT_WATCHDOG_S=60 it would stop after a minute and name the line)\n")
+            stream.flush()
 
     def end(self) -> None:
         if self.shown and self.on_terminal:

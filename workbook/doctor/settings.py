@@ -28,7 +28,6 @@ SWITCHES = {
     "NUMBA_ENABLE_CUDASIM": "replaces numba.cuda by Numba's simulator, which compiles nothing",
     "NUMBA_DISABLE_CUDA": "switches numba.cuda off",
 }
-OFF = ("off", "0", "no")
 SOURCES = {"site-packages": "the pip packages", "conda": "conda", "system-search": "the system"}
 
 
@@ -103,6 +102,8 @@ def _watchdog(value: str) -> None:
 
 def _switch(name: str) -> Callable[[str], None]:
     def check(value: str) -> None:
+        from simt.jit.switches import OFF
+
         if value.lower() not in (*OFF, "on", "1", "yes"):
             raise ValueError(f"{name}={value}: it is on or off, and this counts as on")
 
@@ -158,6 +159,7 @@ def _refused(name: str, value: str) -> str:
 def cache(machine: Machine) -> Findings:
     """The folder of compiled kernels: there, private, and how full."""
     from simt.jit import cache as kernels
+    from simt.jit.switches import OFF
 
     folder = kernels.folder()
     if folder is None and machine.environ.get("SIMT_CACHE", "").lower() in OFF:

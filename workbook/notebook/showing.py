@@ -122,8 +122,7 @@ def published(ladder: str, device: str) -> HTML:
     found = next((found for found in load() if (found.ladder, found.device) == (ladder, device)), None)
     if found is None:
         raise LookupError(f"records/published has no {ladder} on {device}")
-    rungs = [*found.rungs, *([found.library] if found.library else [])]
-    rows = [[rung.name, rung.step or "-", f"{rung.value:,.0f}", f"{found.speedup(rung):.1f}"] for rung in rungs]
+    rows = [[rung.name, rung.step or "-", f"{rung.value:,.0f}", f"{found.speedup(rung):.1f}"] for rung in found.kernels]
     title = f"{ladder} at {found.case}, measured by others on {found.gpu}: {found.source}"
     return _html(title, ["kernel", "step", f"{found.unit}, measured", "x first"], rows)
 

@@ -14,6 +14,7 @@ from workbook import results
 from workbook.results import Row
 
 if TYPE_CHECKING:
+    from workbook.records.figures import Figures
     from workbook.records.schema import Document
 
 DEVICE = "h100"
@@ -65,17 +66,17 @@ def recorded(ladder: str, steps: Sequence[str] = (), device: str = DEVICE) -> Ti
 
     A stale record has no numbers: then, and without a record, the steps are timed here and now. Raises UnknownName, BadRecord.
     """
-    from workbook.records import figures, files, stale
+    from workbook.records import figures, files
 
     found = load_ladder(ladder)
     chosen = [found.step(name) for name in steps] or list(found)
     document = figures.find(files.read_all(files.FOLDER), device, ladder)
-    runs = {run["step"]: run for run in document["runs"] if run["case"] == dict(found.timed_case)} if document else {}
-    there = [runs[step.id] for step in chosen if step.id in runs]
-    if document is None or len(there) < len(chosen) or any(stale.reasons(document, run) for run in there):
+    there = {row.step: row for row in figures.of_ladder(document, found, found.timed_case)} if document else {}
+    shown = [there[step] for step in chosen if step in there]
+    if document is None or len(shown) < len(chosen) or any(row.time_ns is None for row in shown):
         print(f"the record of {ladder} on {device} is missing or stale: timed anew (./ladder record {ladder} records it)")
         return time(ladder, [step.name for step in chosen])
-    return Timings(_over_shown([_row(found, document, run) for run in there]), _origin(found, document), document["kind"])
+    return Timings(_over_shown([_row(found, row) for row in shown]), _origin(found, document), document["kind"])
 
 
 def case_of(ladder: Ladder, sizes: dict[str, int]) -> Case:
@@ -115,24 +116,10 @@ def _origin(ladder: Ladder, document: Document) -> str:
     return f"{problem}, {document['kind']} on {where}, as recorded in records/{device}{doubt}"
 
 
-def _row(ladder: Ladder, document: Document, run: dict) -> Row:
-    from simt import model
+def _row(ladder: Ladder, recorded: Figures) -> Row:
+    """What a record tells, as a fresh timing tells it."""
     from workbook.records import figures
 
-    time_ns = figures.time_ns(run)
-    row = Row(run["step"], "", True, (), time_ns, gflops=figures.problem_flops(ladder, ladder.timed_case) / time_ns)
-    if document["kind"] != "modelled":
-        return row
-    longest = max(run["launches"], key=lambda launch: launch["time_ns"])
-    counters = {name: counter["value"] for name, counter in run["counters"].items()}
-    room = model.occupancy(
-        model.load(document["device"]), int(np.prod(longest["block"])), longest["registers"], longest["shared_bytes"])
-    return dataclasses.replace(
-        row,
-        bound_by=longest["bound_by"],
-        registers=longest["registers"],
-        theoretical_occupancy_percent=room.percent,
-        sampled=run["sampled"],
-        counters=counters,
-        **results.access_figures(counters),
-    )
+    same = {field.name for field in dataclasses.fields(Row)} & {field.name for field in dataclasses.fields(recorded)} - {"step"}
+    row = Row(recorded.step.id, "", True, (), **{name: getattr(recorded, name) for name in same})
+    return dataclasses.replace(row, gflops=figures.problem_flops(ladder, ladder.timed_case) / recorded.time_ns)

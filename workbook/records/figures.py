@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from simt import model
 from workbook import results
 from workbook.records import schema, stale
 
@@ -31,6 +33,8 @@ class Figures:
     sectors_per_request_st: float | None = None
     bank_conflicts: int | None = None
     sampled: bool | None = None
+    theoretical_occupancy_percent: float | None = None
+    counters: dict[str, int] = dataclasses.field(default_factory=dict)
 
 
 def of_ladder(document: Document, ladder: Ladder, case: Case) -> list[Figures]:
@@ -76,5 +80,9 @@ def _details(document: Document, run: dict[str, Any]) -> dict[str, Any]:
         "bound_by": longest["bound_by"],
         "registers": longest["registers"],
         "sampled": run["sampled"],
+        "theoretical_occupancy_percent": model.occupancy(
+            model.load(document["device"]), math.prod(longest["block"]), longest["registers"], longest["shared_bytes"]
+        ).percent,
+        "counters": counters,
         **results.access_figures(counters),
     }

@@ -49,6 +49,11 @@ class Published:
         return rung.value / first if self.unit in RATES else first / rung.value
 
     @property
+    def kernels(self) -> tuple[Rung, ...]:
+        """The rungs, then the library's."""
+        return (*self.rungs, self.library) if self.library else self.rungs
+
+    @property
     def climbed(self) -> float:
         """Speedup of the best rung over the first."""
         return max(self.speedup(rung) for rung in self.rungs)
@@ -80,7 +85,7 @@ def _climb(table: dict) -> Published:
     if parts["device"] and parts["case"] is None:
         raise ValueError("a climb on a modelled device needs its case, of which our steps are counted too")
     found = Published(**parts, rungs=rungs, library=Rung(**library) if library else None)
-    for rung in (*rungs, *([found.library] if found.library else [])):
+    for rung in found.kernels:
         if not isinstance(rung.value, int | float) or not 0 < rung.value < math.inf:
             raise ValueError(f"rung {rung.name!r}: its value has to be a number above 0, and is {rung.value!r}")
     texts = (found.ladder, found.gpu, found.device, found.source, found.url, found.note)

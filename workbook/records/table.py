@@ -225,8 +225,7 @@ def _published(ladder: Ladder, found: Published, documents: Sequence[Document]) 
         told += "; no device of ours is modelled after this GPU, or it has no record of this size."
     told += f" {found.note[:1].upper()}{found.note[1:]}." if found.note else ""
     size = f", at {found.case}" if found.case is not None else ""
-    rungs = [*found.rungs, *([found.library] if found.library else [])]
-    return f"### Published: {found.gpu}{size}\n\n{prose(told)}\n\n{markdown(columns, rungs)}"
+    return f"### Published: {found.gpu}{size}\n\n{prose(told)}\n\n{markdown(columns, found.kernels)}"
 
 
 def _cell_of(ours: dict[str, Figures], rung: Rung, show: Callable[[Figures], str]) -> str:
